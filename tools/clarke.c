@@ -7,9 +7,11 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -191,6 +193,35 @@ clarke_take_shared(int key, const char *arg, const struct argp_state *state, con
   return true;
 }
 
+#if defined(__GLIBC__) && defined(MADV_HUGEPAGE)
+/* The kernel may give the heap's first pages in large ones: one fault in the place of hundreds. */
+static void
+ask_for_large_pages(void)
+{
+  const uintptr_t page = (uintptr_t)1 << 21;
+  const size_t size = (size_t)1 << 26;
+  void *first = malloc(size);
+  const uintptr_t from = ((uintptr_t)first + page - 1) / page * page, end = ((uintptr_t)first + size) / page * page;
+
+  if (first != NULL)
+    madvise((void *)from, end - from, MADV_HUGEPAGE);
+  free(first); /* the heap keeps it */
+}
+#endif
+
+static void
+keep_memory(void)
+{
+#ifdef __GLIBC__
+  /* glibc would hand each large matrix back to the kernel and fault its pages in again for the next. */
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+#ifdef MADV_HUGEPAGE
+  ask_for_large_pages();
+#endif
+#endif
+}
+
 int
 main(int argc, char **argv)
 {
@@ -199,11 +230,7 @@ main(int argc, char **argv)
     clarke_process_answers_in_json();
   if (holds_line_end(argc, argv))
     return EXIT_NOT_ASKED;
-#ifdef __GLIBC__
-  /* glibc would hand each large matrix back to the kernel and fault its pages in again for the next. */
-  mallopt(M_MMAP_THRESHOLD, 1 << 30);
-  mallopt(M_TRIM_THRESHOLD, 1 << 30);
-#endif
+  keep_memory();
   if (argc >= 2 && strcmp(argv[1], "--help") == 0) {
     usage(stdout);
     return EXIT_HOLDS;

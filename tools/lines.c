@@ -1,6 +1,7 @@
 #include "lines.h"
 
 #include "base/output.h"
+#include "base/room.h"
 #include "base/text.h"
 #include "format/file.h"
 #include "object.h"
@@ -29,25 +30,10 @@ compare_lines(const void *a, const void *b)
   return strcmp(((const clarke_line *)a)->id, ((const clarke_line *)b)->id);
 }
 
-static clarke_status
-grow(clarke_lines *r, clarke_error *err)
-{
-  const size_t room = 2 * r->room + 64;
-  clarke_line *line = r->n < r->room ? r->line : realloc(r->line, room * sizeof *line);
-
-  if (line == NULL)
-    return clarke_no_memory(err);
-  if (r->n == r->room) {
-    r->line = line;
-    r->room = room;
-  }
-  return CLARKE_OK;
-}
-
 clarke_status
 clarke_lines_add(clarke_lines *r, const char id[65], const char *text, clarke_error *err)
 {
-  clarke_status status = grow(r, err);
+  clarke_status status = clarke_make_room(&r->line, &r->room, r->n + 1, sizeof *r->line, err);
 
   if (status != CLARKE_OK)
     return status;

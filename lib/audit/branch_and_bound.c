@@ -153,7 +153,7 @@ solve_path(clarke_cone_answer *answer, visit *v, clarke_pool *pool)
     clarke_pool_add(pool, v->direction, v->chosen);
   }
   if (status == CLARKE_OK && *answer == CLARKE_CONE_EMPTY)
-    status = clarke_refutations_keep(&v->search->circuits, &v->tree->node[v->tree->n - 1], v->c, v->chosen, v->err);
+    status = clarke_refutations_keep(&v->search->circuits, &v->tree->node[v->tree->n - 1].gordan, v->c, v->chosen, v->err);
   clarke_direction_clear(&d);
   return status;
 }
@@ -212,7 +212,8 @@ branch(visit *v, const clarke_pool *pool, size_t class, double bound)
 
   if (node == NULL)
     return clarke_no_memory(v->err);
-  node->touch = v->c->class[class].touch[0];
+  node->at = v->c->class[class].touch[0];
+  node->n_branches = v->c->class[class].options;
   for (size_t o = 0; o < v->c->class[class].options && status == CLARKE_OK && v->answer == CLARKE_BOUNDED; o++)
     status = take_option(v, pool, class, o, bound - v->gains.open[class] + v->gains.option[class][o]);
   return status;
@@ -293,7 +294,7 @@ note_parallel(clarke_tree *tree, const clarke_classes *c, size_t n_touches, clar
 
     for (size_t j = 0; j < tree->n; j++)
       branched = branched || (tree->node[j].kind == CLARKE_BRANCH &&
-                              tree->node[j].touch == c->class[i].touch[0]);
+                              tree->node[j].at == c->class[i].touch[0]);
     for (size_t m = 1; branched && m < c->class[i].n; m++)
       tree->parallel[c->class[i].touch[m]] = c->class[i].touch[0];
   }

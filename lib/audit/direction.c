@@ -1,4 +1,5 @@
 #include "audit/direction.h"
+#include "base/room.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,15 +23,8 @@ clarke_status
 clarke_direction_move(clarke_direction *d, clarke_move_kind kind, size_t parameter, size_t entry,
                       const mpq_t coef, clarke_error *err)
 {
-  if (d->n == d->capacity) {
-    size_t wanted = 2 * d->capacity + 8;
-    clarke_move *grown = realloc(d->move, wanted * sizeof *grown);
-
-    if (grown == NULL)
-      return clarke_no_memory(err);
-    d->move = grown;
-    d->capacity = wanted;
-  }
+  if (!clarke_room(&d->move, &d->capacity, d->n + 1, sizeof *d->move))
+    return clarke_no_memory(err);
   d->move[d->n].kind = kind;
   d->move[d->n].parameter = parameter;
   d->move[d->n].entry = entry;

@@ -9,45 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void
-clarke_tree_init(clarke_tree *t)
-{
-  memset(t, 0, sizeof *t);
-}
-
-void
-clarke_tree_clear(clarke_tree *t)
-{
-  for (size_t i = 0; i < t->n; i++) {
-    clarke_node *node = &t->node[i];
-
-    for (size_t m = 0; m < node->n; m++)
-      mpq_clear(node->multiplier[m].u);
-    free(node->multiplier);
-    free(node->side);
-  }
-  free(t->node);
-  free(t->parallel);
-  clarke_tree_init(t);
-}
-
-clarke_node *
-clarke_tree_add(clarke_tree *t, clarke_node_kind kind)
-{
-  if (t->n == t->capacity) {
-    size_t wanted = 2 * t->capacity + 16;
-    clarke_node *grown = realloc(t->node, wanted * sizeof *grown);
-
-    if (grown == NULL)
-      return NULL;
-    t->node = grown;
-    t->capacity = wanted;
-  }
-  memset(&t->node[t->n], 0, sizeof *t->node);
-  t->node[t->n].kind = kind;
-  return &t->node[t->n++];
-}
-
 clarke_branch **
 clarke_tree_leaves(const clarke_tree *t, size_t *n)
 {
@@ -171,7 +132,8 @@ branch(visit *v, size_t k)
 
   if (node == NULL)
     return clarke_no_memory(v->err);
-  node->touch = k;
+  node->at = k;
+  node->n_branches = clarke_touch_sides(t);
   for (size_t o = 0; o < clarke_touch_sides(t) && status == CLARKE_OK; o++)
     status = take_side(v, k, clarke_side_numbered(t, o));
   return status;

@@ -36,38 +36,22 @@ clarke_path_drop(clarke_path *p, size_t n)
     clarke_row_clear(&p->constraint[--p->n].row);
 }
 
-static int
-compare_multipliers(const void *left, const void *right)
-{
-  const clarke_multiplier *a = left, *b = right;
-
-  return a->touch != b->touch ? (a->touch > b->touch) - (a->touch < b->touch)
-                              : (a->condition > b->condition) - (a->condition < b->condition);
-}
-
 /* A DEAD node with the multipliers that are not zero. */
 static clarke_status
 add_dead(clarke_tree *t, const clarke_path *p, mpq_t *u, clarke_error *err)
 {
-  clarke_node *node = clarke_tree_add(t, CLARKE_DEAD);
+  size_t *touch = malloc((p->n + 1) * sizeof *touch), *condition = malloc((p->n + 1) * sizeof *condition);
+  clarke_node *node = touch != NULL && condition != NULL ? clarke_tree_add(t, CLARKE_DEAD) : NULL;
+  clarke_status status;
 
-  if (node != NULL)
-    node->multiplier = malloc((p->n + 1) * sizeof *node->multiplier);
-  if (node == NULL || node->multiplier == NULL)
-    return clarke_no_memory(err);
-  for (size_t i = 0; i < p->n; i++) {
-    clarke_multiplier *one = &node->multiplier[node->n];
-
-    if (mpq_sgn(u[i]) == 0)
-      continue;
-    one->touch = p->constraint[i].touch;
-    one->condition = p->constraint[i].condition;
-    mpq_init(one->u);
-    mpq_set(one->u, u[i]);
-    node->n++;
+  for (size_t i = 0; i < p->n && node != NULL; i++) {
+    touch[i] = p->constraint[i].touch;
+    condition[i] = p->constraint[i].condition;
   }
-  qsort(node->multiplier, node->n, sizeof *node->multiplier, compare_multipliers);
-  return CLARKE_OK;
+  status = node != NULL ? clarke_gordan_read(&node->gordan, u, touch, condition, p->n, err) : clarke_no_memory(err);
+  free(touch);
+  free(condition);
+  return status;
 }
 
 /* The path's system. u: a multiplier for each constraint. */

@@ -1,4 +1,5 @@
 #include "audit/refutations.h"
+#include "base/room.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +13,7 @@ clarke_refutations_init(clarke_refutations *s)
 static void
 circuit_clear(clarke_refutation *c)
 {
-  for (size_t i = 0; i < c->n; i++)
-    mpq_clear(c->multiplier[i].u);
-  free(c->multiplier);
+  clarke_gordan_clear(&c->gordan);
   free(c->class);
   free(c->option);
 }
@@ -39,53 +38,32 @@ class_of(const clarke_classes *c, size_t touch)
   return i;
 }
 
-/* New multipliers, with the numbers of n others. */
-static clarke_multiplier *
-copy_multipliers(const clarke_multiplier *from, size_t n)
-{
-  clarke_multiplier *to = malloc((n + 1) * sizeof *to);
-
-  for (size_t i = 0; to != NULL && i < n; i++) {
-    to[i] = (clarke_multiplier){.touch = from[i].touch, .condition = from[i].condition};
-    mpq_init(to[i].u);
-    mpq_set(to[i].u, from[i].u);
-  }
-  return to;
-}
-
 static clarke_refutation *
 new_circuit(clarke_refutations *s)
 {
-  if (s->n == s->capacity) {
-    const size_t wanted = 2 * s->capacity + 16;
-    clarke_refutation *grown = realloc(s->circuit, wanted * sizeof *grown);
-
-    if (grown == NULL)
-      return NULL;
-    s->circuit = grown;
-    s->capacity = wanted;
-  }
+  if (!clarke_room(&s->circuit, &s->capacity, s->n + 1, sizeof *s->circuit))
+    return NULL;
   return &s->circuit[s->n];
 }
 
 clarke_status
-clarke_refutations_keep(clarke_refutations *s, const clarke_node *dead, const clarke_classes *c, const size_t *chosen,
+clarke_refutations_keep(clarke_refutations *s, const clarke_gordan *dead, const clarke_classes *c, const size_t *chosen,
                      clarke_error *err)
 {
   clarke_refutation *one = new_circuit(s);
+  clarke_status status;
 
   if (one == NULL)
     return clarke_no_memory(err);
   *one = (clarke_refutation){.class = malloc((dead->n + 1) * sizeof *one->class),
-                          .option = malloc((dead->n + 1) * sizeof *one->option),
-                          .multiplier = copy_multipliers(dead->multiplier, dead->n)};
-  one->n = one->multiplier != NULL ? dead->n : 0;
-  if (one->class == NULL || one->option == NULL || one->multiplier == NULL) {
+                          .option = malloc((dead->n + 1) * sizeof *one->option)};
+  status = one->class != NULL && one->option != NULL ? clarke_gordan_copy(&one->gordan, dead, err) : clarke_no_memory(err);
+  if (status != CLARKE_OK) {
     circuit_clear(one);
-    return clarke_no_memory(err);
+    return status;
   }
   for (size_t i = 0; i < dead->n; i++) {
-    one->class[i] = class_of(c, dead->multiplier[i].touch);
+    one->class[i] = class_of(c, dead->multiplier[i].of);
     one->option[i] = chosen[one->class[i]];
   }
   s->n++;
@@ -97,9 +75,9 @@ is_held(const clarke_refutation *c, const size_t *chosen)
 {
   size_t i = 0;
 
-  while (i < c->n && chosen[c->class[i]] == c->option[i])
+  while (i < c->gordan.n && chosen[c->class[i]] == c->option[i])
     i++;
-  return i == c->n;
+  return i == c->gordan.n;
 }
 
 clarke_status
@@ -116,10 +94,5 @@ clarke_refutations_refute(bool *refuted, clarke_tree *tree, const clarke_refutat
   if (found == NULL)
     return CLARKE_OK;
   node = clarke_tree_add(tree, CLARKE_DEAD);
-  if (node != NULL)
-    node->multiplier = copy_multipliers(found->multiplier, found->n);
-  if (node == NULL || node->multiplier == NULL)
-    return clarke_no_memory(err);
-  node->n = found->n;
-  return CLARKE_OK;
+  return node != NULL ? clarke_gordan_copy(&node->gordan, &found->gordan, err) : clarke_no_memory(err);
 }

@@ -10,8 +10,8 @@
 #define CLARKE_UNCHOSEN ((size_t)-1) /* of a class: no option chosen */
 
 typedef struct {
-  size_t n, *class, *option;     /* by multiplier */
-  clarke_multiplier *multiplier; /* in the order of touch, then condition */
+  size_t *class, *option; /* by multiplier */
+  clarke_gordan gordan;
 } clarke_refutation;
 
 typedef struct {
@@ -22,8 +22,8 @@ typedef struct {
 void clarke_refutations_init(clarke_refutations *s);
 void clarke_refutations_clear(clarke_refutations *s);
 
-/* Keeps the vector of a DEAD node; the options chosen, by class, are those of its path. */
-clarke_status clarke_refutations_keep(clarke_refutations *s, const clarke_node *dead, const clarke_classes *c,
+/* Keeps the vector; the options chosen, by class, are those of its path. */
+clarke_status clarke_refutations_keep(clarke_refutations *s, const clarke_gordan *dead, const clarke_classes *c,
                                    const size_t *chosen, clarke_error *err);
 
 /* Adds a DEAD node when some vector refutes the options chosen. */

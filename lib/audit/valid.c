@@ -138,21 +138,17 @@ typedef struct {
   bool *chosen; /* touches branched on, from the root to here */
 } place;
 
+/* By touches chosen. */
 static bool
-dead_is_valid(const place *p, const clarke_node *node)
+dead_is_valid(const place *p, const clarke_gordan *g)
 {
-  for (size_t i = 0; i < node->n; i++) {
-    const clarke_multiplier *m = &node->multiplier[i], *before = i > 0 ? m - 1 : NULL;
+  for (size_t i = 0; i < g->n; i++) {
+    const clarke_multiplier *m = &g->multiplier[i];
 
-    if (m->touch >= p->q->replay->n_touches || !p->chosen[m->touch] || mpq_sgn(m->u) <= 0 ||
-        !clarke_rational_is_canonical(m->u) ||
-        m->condition >= clarke_touch_conditions(&p->q->replay->touch[m->touch]))
-      return false;
-    if (before != NULL && (before->touch > m->touch ||
-                           (before->touch == m->touch && before->condition >= m->condition)))
+    if (m->of >= p->q->replay->n_touches || !p->chosen[m->of] || m->condition >= clarke_touch_conditions(&p->q->replay->touch[m->of]))
       return false;
   }
-  return node->n > 0;
+  return clarke_gordan_is_valid(g);
 }
 
 static bool
@@ -173,15 +169,16 @@ subtree_is_valid(size_t *at, const place *p)
 
   (*at)++;
   if (valid && node->kind == CLARKE_DEAD)
-    return dead_is_valid(p, node);
+    return dead_is_valid(p, &node->gordan);
   if (valid && node->kind == CLARKE_LEAF)
     return leaf_is_valid(p, node);
-  if (!valid || node->touch >= p->q->replay->n_touches || p->chosen[node->touch])
+  if (!valid || node->at >= p->q->replay->n_touches || p->chosen[node->at] ||
+      node->n_branches != clarke_touch_sides(&p->q->replay->touch[node->at]))
     return false;
-  p->chosen[node->touch] = true;
-  for (size_t o = 0; o < clarke_touch_sides(&p->q->replay->touch[node->touch]) && valid; o++)
+  p->chosen[node->at] = true;
+  for (size_t o = 0; o < node->n_branches && valid; o++)
     valid = subtree_is_valid(at, p);
-  p->chosen[node->touch] = false;
+  p->chosen[node->at] = false;
   return valid;
 }
 

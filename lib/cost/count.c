@@ -1,6 +1,7 @@
 #include "cost/count.h"
 
 #include "base/output.h"
+#include "base/room.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,18 +32,11 @@ same(const clarke_elementary *a, const clarke_elementary *b)
 static clarke_counted *
 row_of(clarke_count *c, const clarke_elementary *e)
 {
-  clarke_counted *grown;
-
   for (size_t i = c->n; i-- > 0;)
     if (same(&c->row[i].what, e))
       return &c->row[i];
-  if (c->n == c->capacity) {
-    grown = realloc(c->row, (2 * c->n + 8) * sizeof *grown);
-    if (grown == NULL)
-      return NULL;
-    c->row = grown;
-    c->capacity = 2 * c->n + 8;
-  }
+  if (!clarke_room(&c->row, &c->capacity, c->n + 1, sizeof *c->row))
+    return NULL;
   c->row[c->n].what = *e;
   mpz_init(c->row[c->n].times);
   return &c->row[c->n++];

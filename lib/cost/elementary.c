@@ -210,6 +210,7 @@ clarke_elementary_function(clarke_function f)
   case CLARKE_FLOOR:
   case CLARKE_ROUND:
   case CLARKE_TRUNCATE:
+  case CLARKE_HELD:
     return row("jump", 1, OF(0, 0, 0, 1), NO_MORE);
   case CLARKE_NORMAL: /* exp(-x^2 / 2) / sqrt(2 pi) */
     return row("normal", 1, OF(0, 0, 1), OF(0, 3, 1));

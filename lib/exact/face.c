@@ -1,6 +1,7 @@
 /* Faces of an arrangement (face.h). */
 #include "exact/face.h"
 
+#include "base/room.h"
 #include "exact/face_side.h"
 
 #include "exact/number.h"
@@ -135,15 +136,8 @@ copy_face(clarke_face *to, const clarke_face *f, mpq_t *point, clarke_error *err
 static clarke_status
 record_sign(clarke_face *f, int sign, clarke_error *err)
 {
-  if (f->n_signs == f->capacity) {
-    size_t capacity = 2 * f->capacity + 16;
-    int8_t *grown = realloc(f->sign, capacity);
-
-    if (grown == NULL)
-      return clarke_no_memory(err);
-    f->sign = grown;
-    f->capacity = capacity;
-  }
+  if (!clarke_room(&f->sign, &f->capacity, f->n_signs + 1, sizeof *f->sign))
+    return clarke_no_memory(err);
   f->sign[f->n_signs++] = (int8_t)sign;
   f->next = f->n_signs;
   return CLARKE_OK;
@@ -277,15 +271,8 @@ clarke_faces_pop(clarke_face *f, clarke_faces *s)
 static clarke_status
 push(clarke_faces *s, const clarke_face *f, clarke_error *err)
 {
-  if (s->n == s->capacity) {
-    size_t capacity = 2 * s->capacity + 16;
-    clarke_face *grown = realloc(s->face, capacity * sizeof *grown);
-
-    if (grown == NULL)
-      return clarke_no_memory(err);
-    s->face = grown;
-    s->capacity = capacity;
-  }
+  if (!clarke_room(&s->face, &s->capacity, s->n + 1, sizeof *s->face))
+    return clarke_no_memory(err);
   s->face[s->n++] = *f;
   s->entries += entries_of(f);
   s->open = s->open || s->entries > CLARKE_FACE_ENTRIES;

@@ -305,9 +305,9 @@ nearest_double(const mpz_t num, long exp, const mpz_t den)
   return result;
 }
 
-/* |word| rounded to nearest, ties to even, as top * 2^*shift: its highest 64 bits, and whether anything is below them. */
-static inline double
-top_of_words(const uint64_t *word, size_t limbs, long *shift)
+/* |word| as its highest 64 bits, of which the first is 1, and whether anything is below them, times 2^*shift. Not 0. */
+static inline uint64_t
+top_of_words(const uint64_t *word, size_t limbs, bool *below, long *shift)
 {
   const bool negative = word[limbs - 1] >> 63 != 0;
   uint64_t magnitude[FEW_LIMBS], carry = negative, high, low = 0;
@@ -328,8 +328,23 @@ top_of_words(const uint64_t *word, size_t limbs, long *shift)
     low = magnitude[top - 1] << lead;
   for (size_t k = 0; k + 1 < top; k++)
     low |= magnitude[k];
+  *below = low != 0;
   *shift = 64 * (long)top - lead;
-  return copysign((double)(high | (low != 0)), negative ? -1 : 1);
+  return high;
+}
+
+/* What top_of_words found over den, which is a word and not 0: *result * 2^*shift, rounded to nearest, ties to even. It has more bits
+ * of the quotient than a double has, and whether anything is below them. false: what is below the top may change it. */
+static inline bool
+quotient_of_top(double *result, uint64_t top, bool below, uint64_t den, long *shift)
+{
+  const int lead = __builtin_clzll(den);
+  const clarke_uint128 n = (clarke_uint128)top << 63;
+  const uint64_t d = den << lead, q = (uint64_t)(n / d), r = (uint64_t)(n - (clarke_uint128)q * d);
+
+  *shift += lead - 63;
+  *result = (double)(q | (r != 0 || below));
+  return !below || (q < UINT64_MAX && (double)((q + 1) | 1) == *result); /* the quotient's integer is q or q + 1 */
 }
 
 /* x * 2^e. Where both the power and the product are normal, the product rounds as ldexp does, and there it is exact. */
@@ -349,6 +364,7 @@ double
 clarke_matrix_get_double(const clarke_matrix *m, size_t i, size_t j)
 {
   const uint64_t *word = clarke_entry(m, i * m->cols + j);
+  const double sign = clarke_word_negative(word, m->limbs) ? -1 : 1;
   double result;
   mpz_t value;
   long shift;
@@ -357,18 +373,19 @@ clarke_matrix_get_double(const clarke_matrix *m, size_t i, size_t j)
     return 0;
   if (m->limbs == 1 && m->exp > -1000 && m->exp < 900 && mpz_cmp_ui(m->den, 1) == 0)
     return scaled((double)(int64_t)word[0], m->exp);
-  if (m->limbs <= FEW_LIMBS && m->exp > -1000 && m->exp < 300 && mpz_cmp_ui(m->den, 1) == 0) {
-    result = top_of_words(word, m->limbs, &shift);
-    return scaled(result, m->exp + shift);
+  if (m->limbs <= FEW_LIMBS && m->exp > -700 && m->exp < 300 && mpz_size(m->den) == 1) {
+    bool below;
+    const uint64_t top = top_of_words(word, m->limbs, &below, &shift), den = mpz_getlimbn(m->den, 0);
+
+    if (den == 1)
+      return scaled(sign * (double)(top | below), m->exp + shift);
+    if (quotient_of_top(&result, top, below, den, &shift))
+      return scaled(sign * result, m->exp + shift);
   }
   mpz_init(value);
   clarke_word_get(value, word, m->limbs);
-  if (mpz_sgn(value) < 0) {
-    mpz_neg(value, value);
-    result = -nearest_double(value, m->exp, m->den);
-  } else {
-    result = nearest_double(value, m->exp, m->den);
-  }
+  mpz_abs(value, value);
+  result = sign * nearest_double(value, m->exp, m->den);
   mpz_clear(value);
   return result;
 }

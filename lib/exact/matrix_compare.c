@@ -53,15 +53,36 @@ threshold_sign(const threshold *t, const uint64_t *word, size_t limbs, mpz_t val
   return sign < 0 ? -1 : 1;
 }
 
+/* What doubles do not tell of a sign. */
+#define UNTOLD 3
+
+/* The sign of value - c, doubles that are off by a few roundings each; 2 where the difference is less than r. UNTOLD where they
+ * leave that open, or are too far from 1. */
+static int
+sign_roughly(double value, double c, double r)
+{
+  const double mass = fabs(value) + fabs(c), gap = fabs(value - c), slack = clarke_taken(16, mass);
+
+  if (!(mass < 0x1p900 && mass > 0x1p-900))
+    return UNTOLD;
+  if (clarke_down_by(gap - slack, 4) > r)
+    return value < c ? -1 : 1;
+  return clarke_up_by(gap + slack, 4) < r ? 2 : UNTOLD;
+}
+
 /* The sign of entry - c, r being an upper bound of what it is off by; 2 when that leaves it open. */
 static int
 beyond_radius(const clarke_matrix *m, size_t index, double r, const mpq_t c)
 {
+  const double rough = mpq_sgn(c) != 0 ? mpq_get_d(c) : 0;
   mpq_t gap, radius;
   int sign, beyond;
 
   if (!isfinite(r))
     return 2;
+  sign = sign_roughly(clarke_matrix_get_double(m, index / m->cols, index % m->cols), rough, r);
+  if (sign != UNTOLD)
+    return sign;
   mpq_inits(gap, radius, NULL);
   clarke_matrix_get(gap, m, index / m->cols, index % m->cols);
   mpq_sub(gap, gap, c);
@@ -114,9 +135,14 @@ clarke_matrix_compare_entries(const clarke_matrix *m, size_t i, size_t k, size_t
 
   clarke_tally_add(1, 0, 0);
   if (m->radius != NULL && (m->radius[one] != 0 || m->radius[other] != 0)) {
+    const double off = clarke_up_add(m->radius[one], m->radius[other]);
+
+    sign = isfinite(off) ? sign_roughly(clarke_matrix_get_double(m, i, j), clarke_matrix_get_double(m, k, j), off) : 2;
+    if (sign != UNTOLD)
+      return sign;
     mpq_init(c);
     clarke_matrix_get(c, m, k, j);
-    sign = beyond_radius(m, one, clarke_up_add(m->radius[one], m->radius[other]), c);
+    sign = beyond_radius(m, one, off, c);
     mpq_clear(c);
     return sign;
   }

@@ -1,4 +1,5 @@
 #include "exact/polynomial.h"
+#include "base/room.h"
 #include "exact/cone.h"
 
 #include <stdlib.h>
@@ -175,15 +176,8 @@ column(monomials *m, const ulong *exponent)
     c++;
   if (c < m->n)
     return c;
-  if (m->n == m->capacity) {
-    size_t capacity = 2 * m->capacity + 32;
-    ulong *grown = realloc(m->exponent, capacity * m->width * sizeof *grown);
-
-    if (grown == NULL)
-      return SIZE_MAX;
-    m->exponent = grown;
-    m->capacity = capacity;
-  }
+  if (!clarke_room(&m->exponent, &m->capacity, m->n + 1, m->width * sizeof *m->exponent))
+    return SIZE_MAX;
   memcpy(m->exponent + m->n * m->width, exponent, m->width * sizeof *exponent);
   return m->n++;
 }

@@ -1,5 +1,6 @@
 /* Refutations of solvers (clausal.h): what was read. */
 #include "format/clausal.h"
+#include "base/room.h"
 #include "format/clausal_inside.h"
 
 #include <stdarg.h>
@@ -22,28 +23,10 @@ clarke_clausal_clear(clarke_clausal *p)
   clarke_clausal_init(p);
 }
 
-/* Room for one more and the end. */
-static bool
-has_room(void *list, size_t n, size_t *capacity, size_t size)
-{
-  void **at = list;
-  size_t wanted = *capacity == 0 ? 64 : 2 * *capacity;
-  void *grown;
-
-  if (n + 1 < *capacity)
-    return true;
-  grown = realloc(*at, wanted * size);
-  if (grown == NULL)
-    return false;
-  *at = grown;
-  *capacity = wanted;
-  return true;
-}
-
 clarke_status
 clarke_clausal_begin(clarke_clausal *p, bool deletion, size_t place, int64_t number, clarke_error *err)
 {
-  if (!has_room(&p->step, p->n, &p->capacity, sizeof *p->step))
+  if (!clarke_room(&p->step, &p->capacity, p->n + 2, sizeof *p->step))
     return clarke_no_memory(err);
   p->step[p->n++] = (clarke_clausal_step){deletion, place, number, p->n_literals, p->n_hints};
   return CLARKE_OK;
@@ -52,7 +35,7 @@ clarke_clausal_begin(clarke_clausal *p, bool deletion, size_t place, int64_t num
 clarke_status
 clarke_clausal_literal(clarke_clausal *p, int32_t literal, clarke_error *err)
 {
-  if (!has_room(&p->literal, p->n_literals, &p->literal_capacity, sizeof *p->literal))
+  if (!clarke_room(&p->literal, &p->literal_capacity, p->n_literals + 2, sizeof *p->literal))
     return clarke_no_memory(err);
   p->literal[p->n_literals++] = literal;
   return CLARKE_OK;
@@ -61,7 +44,7 @@ clarke_clausal_literal(clarke_clausal *p, int32_t literal, clarke_error *err)
 clarke_status
 clarke_clausal_hint(clarke_clausal *p, int64_t hint, clarke_error *err)
 {
-  if (!has_room(&p->hint, p->n_hints, &p->hint_capacity, sizeof *p->hint))
+  if (!clarke_room(&p->hint, &p->hint_capacity, p->n_hints + 2, sizeof *p->hint))
     return clarke_no_memory(err);
   p->hint[p->n_hints++] = hint;
   return CLARKE_OK;

@@ -1,5 +1,6 @@
 /* DIMACS files, read strictly (dimacs.h). */
 #include "format/dimacs.h"
+#include "base/room.h"
 #include "format/dimacs_words.h"
 
 #include <stdlib.h>
@@ -22,15 +23,8 @@ clarke_cnf_clear(clarke_cnf *f)
 clarke_status
 clarke_cnf_add(clarke_cnf *f, int32_t literal, clarke_error *err)
 {
-  if (f->n_literals == f->literal_capacity) {
-    size_t capacity = f->literal_capacity == 0 ? 64 : 2 * f->literal_capacity;
-    int32_t *grown = realloc(f->literal, capacity * sizeof *grown);
-
-    if (grown == NULL)
-      return clarke_no_memory(err);
-    f->literal = grown;
-    f->literal_capacity = capacity;
-  }
+  if (!clarke_room(&f->literal, &f->literal_capacity, f->n_literals + 1, sizeof *f->literal))
+    return clarke_no_memory(err);
   f->literal[f->n_literals++] = literal;
   return CLARKE_OK;
 }
@@ -38,15 +32,8 @@ clarke_cnf_add(clarke_cnf *f, int32_t literal, clarke_error *err)
 clarke_status
 clarke_cnf_end(clarke_cnf *f, clarke_error *err)
 {
-  if (f->n_clauses + 2 > f->clause_capacity) {
-    size_t capacity = f->clause_capacity == 0 ? 64 : 2 * f->clause_capacity;
-    size_t *grown = realloc(f->first, capacity * sizeof *grown);
-
-    if (grown == NULL)
-      return clarke_no_memory(err);
-    f->first = grown;
-    f->clause_capacity = capacity;
-  }
+  if (!clarke_room(&f->first, &f->clause_capacity, f->n_clauses + 2, sizeof *f->first))
+    return clarke_no_memory(err);
   if (f->n_clauses == 0)
     f->first[0] = 0;
   f->first[++f->n_clauses] = f->n_literals;

@@ -1,5 +1,6 @@
 /* Files beside a model (external.h). */
 #include "format/external.h"
+#include "base/room.h"
 #include "format/extent.h"
 #include "format/onnx_messages.h"
 #include "base/text.h"
@@ -200,15 +201,8 @@ count(clarke_external *x, const char *location, size_t size, size_t bytes, clark
   while (i < x->n && strcmp(x->file[i].location, location) != 0)
     i++;
   if (i == x->n) {
-    if (x->n == x->capacity) {
-      const size_t larger = 2 * x->capacity + 4;
-      clarke_external_file *grown = realloc(x->file, larger * sizeof *grown);
-
-      if (grown == NULL)
-        return clarke_fail(err, CLARKE_ENOMEM, "no memory for its name");
-      x->file = grown;
-      x->capacity = larger;
-    }
+    if (!clarke_room(&x->file, &x->capacity, x->n + 1, sizeof *x->file))
+      return clarke_fail(err, CLARKE_ENOMEM, "no memory for its name");
     x->file[i].location = strdup(location);
     if (x->file[i].location == NULL)
       return clarke_fail(err, CLARKE_ENOMEM, "no memory for its name");

@@ -4,6 +4,7 @@
 #include "format/foreign.h"
 #include "format/onnx_inside.h"
 #include "base/text.h"
+#include "op/dequantize.h"
 #include "op/types.h"
 
 #include <stdlib.h>
@@ -230,7 +231,7 @@ read_opset(clarke_model *m, clarke_wire_span span, clarke_error *err)
   }
   if (domain.size != 0 && (domain.size != 7 || memcmp(domain.data, "ai.onnx", 7) != 0))
     return CLARKE_OK;
-  if (m->opset != 0)
+  if (m->opset != 0 && (uint64_t)m->opset != version)
     return clarke_fail(err, CLARKE_EINPUT, "two operator sets are imported for the default domain");
   if (version == 0 || version > INT64_MAX)
     return clarke_fail(err, CLARKE_EINPUT, "the default domain's operator set has version %lld",
@@ -379,6 +380,8 @@ parse(clarke_model *m, const void *data, size_t size, const char *file, clarke_e
     for (size_t a = 0; a < m->nodes[i].n_attr; a++)
       if (m->nodes[i].attr[a].g != NULL)
         status = clarke_fail(err, CLARKE_EINPUT, "a recorded step has node %zu (%s), which holds a graph", i, m->nodes[i].op_type);
+  if (status == CLARKE_OK)
+    status = clarke_dequantize_weights(m, err);
   if (status == CLARKE_OK)
     return status;
   clarke_model_clear(m);

@@ -1,6 +1,7 @@
 /* GraphProto as an attribute's value: the branches of an If, the body of a Loop or a Scan. What such a graph reads of the names
  * around it, and the initializers that it holds, are made plain after all is read. */
 #include "format/onnx_inside.h"
+#include "base/room.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,14 +56,7 @@ typedef struct {
 static void
 add(names *all, const char *name)
 {
-  if (all->n == all->capacity && !all->failed) {
-    const size_t wanted = 2 * all->capacity + 16;
-    const char **grown = realloc(all->name, wanted * sizeof *grown);
-
-    all->failed = grown == NULL;
-    all->name = grown != NULL ? grown : all->name;
-    all->capacity = grown != NULL ? wanted : all->capacity;
-  }
+  all->failed = all->failed || !clarke_room(&all->name, &all->capacity, all->n + 1, sizeof *all->name);
   if (!all->failed && *name != '\0')
     all->name[all->n++] = name;
 }

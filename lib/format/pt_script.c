@@ -1,6 +1,7 @@
 /* Modules that torch.jit.save wrote (TorchScript): FOLDER/data.pkl has objects whose attributes are tensors, modules, and what no state
  * dict has. A tensor's name is its attribute's, after those of the modules that it lies in: "0.weight". The code beside it is not read. */
 #include "format/pt_inside.h"
+#include "base/room.h"
 #include "base/text.h"
 
 #include <stdlib.h>
@@ -54,19 +55,12 @@ static clarke_status
 add_tensor(walk *w, size_t size, uint32_t tensor)
 {
   clarke_pt *c = w->c;
+  size_t of_entries = w->capacity;
   char *name;
 
-  if (c->n == w->capacity) {
-    const size_t more = 2 * w->capacity + 16;
-    clarke_pt_entry *entries = realloc(c->entries, more * sizeof *entries);
-    char **names = entries == NULL ? NULL : realloc(c->names, more * sizeof *names);
-
-    c->entries = entries != NULL ? entries : c->entries;
-    c->names = names != NULL ? names : c->names;
-    if (names == NULL)
-      return clarke_no_memory(w->err);
-    w->capacity = more;
-  }
+  if (!clarke_room(&c->entries, &of_entries, c->n + 1, sizeof *c->entries) ||
+      !clarke_room(&c->names, &w->capacity, c->n + 1, sizeof *c->names))
+    return clarke_no_memory(w->err);
   w->letters += size;
   if (w->letters > MAX_LETTERS * c->pickle.size)
     return clarke_fail(w->err, CLARKE_ENOMEM, "the tensors' names are more than %d times as long as the pickle", MAX_LETTERS);

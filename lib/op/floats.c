@@ -264,24 +264,52 @@ clarke_lower_floats_filled(clarke_lowering *low, clarke_dtype dtype, size_t rank
   return CLARKE_OK;
 }
 
+/* The shape of constants that are joined along the node's axis. */
+static clarke_status
+joined_shape(const clarke_lowering *low, size_t *dims, size_t *axis, clarke_error *err)
+{
+  const clarke_attr *attr = clarke_model_attr(low->node, "axis");
+  const clarke_value *first = clarke_lower_value(low, 0);
+  clarke_status status = attr != NULL ? clarke_axes_resolve(low, attr->i, first->rank, axis, err)
+                                      : clarke_lower_fail(low, err, "axis is missing");
+
+  memcpy(dims, first->dims, first->rank * sizeof *dims);
+  for (size_t i = 1; i < low->n_in && status == CLARKE_OK; i++) {
+    const clarke_value *v = clarke_lower_value(low, i);
+    bool fits = v->rank == first->rank;
+
+    for (size_t a = 0; a < first->rank && fits; a++)
+      fits = a == *axis || v->dims[a] == first->dims[a];
+    if (!fits)
+      return clarke_lower_fail(low, err, "constant %zu has other axes than the first, but for axis %zu along which they are joined", i, *axis);
+    dims[*axis] += v->dims[*axis];
+  }
+  return status;
+}
+
 clarke_status
 clarke_lower_floats_joined(clarke_lowering *low, clarke_error *err)
 {
-  const int64_t axis = clarke_lower_int(low, "axis", 1);
-  size_t n = 0, at = 0;
+  const size_t rank = clarke_lower_value(low, 0)->rank;
+  size_t dims[CLARKE_MAX_RANK], axis = 0, behind = 1, before = 0;
   clarke_value *out;
+  clarke_status status = joined_shape(low, dims, &axis, err);
 
-  for (size_t i = 0; i < low->n_in; i++) {
-    if (clarke_lower_value(low, i)->rank != 1 || (axis != 0 && axis != -1))
-      return clarke_lower_fail(low, err, "constants are joined that are no lists, or not along their axis");
-    n += clarke_lower_value(low, i)->count;
-  }
-  out = new_floats(low, clarke_lower_value(low, 0)->dtype, 1, &n, err);
+  if (status != CLARKE_OK)
+    return status;
+  out = new_floats(low, clarke_lower_value(low, 0)->dtype, rank, dims, err);
   if (out == NULL)
     return err != NULL ? err->code : CLARKE_EINPUT;
-  for (size_t i = 0; i < low->n_in; i++)
-    for (size_t k = 0; k < clarke_lower_value(low, i)->count; k++)
-      out->real[at++] = clarke_lower_value(low, i)->real[k];
+  for (size_t a = axis + 1; a < rank; a++)
+    behind *= dims[a];
+  for (size_t i = 0; i < low->n_in; i++) {
+    const clarke_value *v = clarke_lower_value(low, i);
+    const size_t block = v->dims[axis] * behind;
+
+    for (size_t k = 0; k < v->count; k++)
+      out->real[k / block * dims[axis] * behind + before + k % block] = v->real[k];
+    before += block;
+  }
   return CLARKE_OK;
 }
 

@@ -4,7 +4,9 @@
 #include "op/broadcast.h"
 #include "op/integers.h"
 #include "op/lower.h"
+#include "op/node.h"
 #include "op/quotient.h"
+#include "op/surrogate.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -278,12 +280,18 @@ lower_rounded(clarke_lowering *low, clarke_error *err)
   const char *op = low->node->op_type;
   clarke_status status = clarke_lower_lift(low, err);
   spread all = {0};
-  size_t x, minus = CLARKE_NONE;
+  size_t x, minus = CLARKE_NONE, straight = CLARKE_NONE;
 
   if (status == CLARKE_OK)
     status = clarke_lower_activation(low, 0, err);
   if (status != CLARKE_OK)
     return status;
+  if (low->of == NULL && clarke_surrogate_of(low->graph, op) != CLARKE_SURROGATE_NONE) {
+    straight = low->in[0];
+    low->in[0] = clarke_surrogate_held(low, straight, err);
+    if (low->in[0] == CLARKE_NONE)
+      return failed(err);
+  }
   x = low->in[0];
   all.rank = low->graph->values[x].rank;
   all.batch = low->graph->values[x].batch;
@@ -299,6 +307,12 @@ lower_rounded(clarke_lowering *low, clarke_error *err)
     x = x != CLARKE_NONE ? add_sum(low, &all, 0, -1, x, 0, CLARKE_NONE, err) : x;
   } else
     x = add_function(low, op[0] == 'F' ? CLARKE_FLOOR : CLARKE_ROUND, x, err);
+  if (straight != CLARKE_NONE && x != CLARKE_NONE) {
+    low->graph->values[x].batch = all.batch;
+    x = clarke_surrogate_straight(low, straight, x, err);
+    low->in[0] = straight;
+    return clarke_inner_done(low, 0, x, err);
+  }
   return finish(low, &all.batch, x, CLARKE_HOLDS_FLOATS, err);
 }
 

@@ -1,5 +1,6 @@
 #include "op/lower.h"
 #include "base/limit.h"
+#include "base/room.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -198,22 +199,6 @@ clarke_lower_float(const clarke_lowering *low, const char *name, double absent)
 }
 
 static bool
-grow(void **array, size_t *capacity, size_t n, size_t size)
-{
-  size_t wanted = *capacity != 0 ? 2 * *capacity : 16;
-  void *grown;
-
-  if (n < *capacity)
-    return true;
-  grown = realloc(*array, wanted * size);
-  if (grown == NULL)
-    return false;
-  *array = grown;
-  *capacity = wanted;
-  return true;
-}
-
-static bool
 set_shape(clarke_value *v, size_t rank, const size_t *dims)
 {
   v->rank = rank;
@@ -252,7 +237,7 @@ new_value(clarke_graph *g, bool *fits, size_t rank, const size_t *dims)
   clarke_value v = {.producer = CLARKE_NONE, .parameter = CLARKE_NONE, .made_of = CLARKE_NONE};
 
   *fits = set_shape(&v, rank, dims);
-  if (!grow((void **)&g->values, &g->capacity_values, g->n_values, sizeof *g->values) || !move(g))
+  if (!clarke_room(&g->values, &g->capacity_values, g->n_values + 1, sizeof *g->values) || !move(g))
     return NULL;
   g->values[g->n_values] = v;
   return &g->values[g->n_values++];
@@ -305,7 +290,7 @@ clarke_lower_step(clarke_lowering *low, clarke_step_kind kind, size_t n_in, size
   clarke_value *v = NULL;
   bool fits = false;
 
-  if (grow((void **)&g->steps, &g->capacity_steps, g->n_steps, sizeof *g->steps))
+  if (clarke_room(&g->steps, &g->capacity_steps, g->n_steps + 1, sizeof *g->steps))
     v = new_value(g, &fits, rank, dims);
   if (v == NULL) {
     clarke_lower_no_memory(low, err);

@@ -17,6 +17,15 @@ typedef enum {
 
 typedef struct clarke_body clarke_body;
 
+/* What AD does at an operator that jumps (op/surrogate.h). */
+typedef enum { CLARKE_SURROGATE_NONE, CLARKE_SURROGATE_ALL, CLARKE_SURROGATE_RANGE, CLARKE_SURROGATE_ROUNDED } clarke_surrogate;
+
+#define CLARKE_N_SURROGATES 7
+
+typedef struct {
+  clarke_surrogate rule[CLARKE_N_SURROGATES]; /* of BipolarQuant, Ceil, Floor, Quant, QuantizeLinear, Round, Sign */
+} clarke_surrogates;
+
 typedef struct {
   char *name;
   clarke_attr_type type;
@@ -36,7 +45,8 @@ typedef struct {
   char **in, **out; /* "" for an omitted optional one */
   clarke_attr *attr;
   bool masked; /* of a Dropout: a fourth input was added, its mask; no reader sets it */
-  bool promoted; /* of a Constant: its value is among the initializers (network/graph/promote.h); no reader sets it */
+  bool promoted; /* of a Constant: its value is among the initializers (network/graph/promote.h); no reader sets it. Or of a
+                  * DequantizeLinear (op/dequantize.h) */
   int64_t like;  /* of a CastLike: its second input's type, as files count them; 0: not known. op/types.h sets it */
   size_t own_in; /* of a node with graphs: so many inputs are its own, the others are what its graphs read of the names around them */
   bool within;   /* a copy of a node of such a graph (network/graph/bodies.h); no reader sets it */
@@ -75,6 +85,7 @@ typedef struct {
   clarke_model_port *inputs;  /* those that are no initializer */
   clarke_model_port *outputs;
   clarke_model_port *declared; /* what the file says of further values: value_info, and inputs that are initializers */
+  clarke_surrogates surrogates; /* of a profile; no reader sets them */
   size_t n_left_out;
   char **left_out; /* initializers that the output which was chosen does not need (network/graph/choose.h) */
 } clarke_model;

@@ -2,6 +2,7 @@
 
 #include "op/lower.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,49 @@ check_undefined(const clarke_lowering *low, size_t i, clarke_error *err)
                            "a Where", first, low->node->in[i]);
 }
 
+static bool
+is_activation(const clarke_lowering *low, size_t i)
+{
+  return low->in[i] != CLARKE_NONE && !low->graph->values[low->in[i]].constant;
+}
+
+/* Is input i a number that changes nothing: the lower bound of a Clip that is minus infinity, the upper one that is infinity; a scalar
+ * beside activations of which the largest is taken that is minus infinity, or infinity where the smallest is? */
+static bool
+is_neutral(const clarke_lowering *low, size_t i)
+{
+  const char *op = low->node->op_type;
+  const clarke_value *v = low->in[i] != CLARKE_NONE ? &low->graph->values[low->in[i]] : NULL;
+  const bool clips = strcmp(op, "Clip") == 0 || strcmp(op, "Clamp") == 0, largest = strcmp(op, "Max") == 0;
+  bool beside = false;
+
+  if (v == NULL || !v->constant || !v->odd || v->count != 1 || (clips ? i == 0 : v->rank != 0))
+    return false;
+  for (size_t k = 0; k < low->n_in; k++)
+    beside = beside || is_activation(low, k);
+  if (!clips && (!beside || (!largest && strcmp(op, "Min") != 0)))
+    return false;
+  return v->real[0] == (largest || (clips && i == 1) ? -INFINITY : INFINITY);
+}
+
+/* Such inputs are left out. */
+static void
+leave_out_neutral(clarke_lowering *low)
+{
+  const bool optional = strncmp(low->node->op_type, "Cl", 2) == 0;
+  size_t kept = 0;
+
+  for (size_t i = 0; i < low->n_in; i++) {
+    const bool neutral = is_neutral(low, i);
+
+    if (neutral)
+      low->graph->values[low->in[i]].bound = true;
+    if (!neutral || optional)
+      low->in[kept++] = neutral ? CLARKE_NONE : low->in[i];
+  }
+  low->n_in = kept;
+}
+
 /* Does the operator take what is marked: a negated constant; infinite numbers and NaN; entries that are minus infinity? */
 static clarke_status
 check_kinds(const clarke_lowering *low, clarke_error *err)
@@ -45,11 +89,11 @@ check_kinds(const clarke_lowering *low, clarke_error *err)
     if (v != NULL && v->negated && !low->op->takes_negated)
       return clarke_lower_fail(low, err, "input '%s' is a negated constant, which this operator does not take",
                                low->node->in[i]);
-    if (v != NULL && v->odd && !low->op->takes_odd)
+    if (v != NULL && v->odd && !low->op->takes_odd && !is_neutral(low, i))
       return clarke_lower_fail(
           low, err,
-          "input '%s' holds an infinite number or NaN: only what moves entries takes it, Where, and an Add "
-          "before a Softmax",
+          "input '%s' holds an infinite number or NaN: only what moves entries takes it, Where, an Add "
+          "before a Softmax, and a Clip or a Max that it does not bound",
           low->node->in[i]);
     if (v != NULL && v->undefined) {
       const clarke_status status = check_undefined(low, i, err);
@@ -82,7 +126,8 @@ check_held(const clarke_lowering *low, clarke_error *err)
 {
   static const char *const takes[] = {[CLARKE_HOLDS_TRUTHS] = " And Or Not Where Equal Cast CastLike ",
                                       [CLARKE_HOLDS_INTEGERS] =
-                                          " Where Equal Less LessOrEqual Greater GreaterOrEqual Cast CastLike "};
+                                          " Where Equal Less LessOrEqual Greater GreaterOrEqual Cast CastLike "
+                                          "QuantizeLinear DequantizeLinear "};
   char name[66];
 
   snprintf(name, sizeof name, " %.63s ", low->node->op_type);
@@ -174,6 +219,8 @@ clarke_node_lower(clarke_lowering *low, clarke_error *err)
   const bool added = adds_marks(low);
   clarke_status status = check_kinds(low, err);
 
+  if (status == CLARKE_OK)
+    leave_out_neutral(low);
   if (status == CLARKE_OK)
     status = check_held(low, err);
   if (status == CLARKE_OK)

@@ -15,6 +15,9 @@
 /* The domain of operators that ONNX does not have: the function that another one has, with proxies of its own. */
 #define CLARKE_DOMAIN "clarke"
 
+/* QONNX's. Files may have older names of it. */
+#define CLARKE_DOMAIN_OF_QONNX "qonnx.custom_op.general"
+
 /* No index map is longer: a small file must not ask for unbounded memory. */
 #define CLARKE_MAX_MAP (((size_t)1 << 26) - 1)
 

@@ -1,5 +1,6 @@
 /* Profiles: the columns of the operator table, profile files, look-up. */
 #include "op/profile.h"
+#include "op/surrogate.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -249,6 +250,26 @@ parse_norm(clarke_profile *p, const profile_line *l, clarke_error *err)
 }
 
 static clarke_status
+parse_surrogate(clarke_profile *p, const profile_line *l, clarke_error *err)
+{
+  clarke_surrogate rule;
+  size_t i = 0;
+
+  if (l->n != 3)
+    return clarke_fail(err, CLARKE_EINPUT, "%s:%zu: expected: surrogate OPERATOR RULE", l->file, l->number);
+  while (clarke_surrogate_operator(i) != NULL && strcmp(clarke_surrogate_operator(i), l->word[1]) != 0)
+    i++;
+  if (clarke_surrogate_operator(i) == NULL)
+    return clarke_fail(err, CLARKE_EINPUT, "%s:%zu: no operator with a surrogate is called '%s'; they are QuantizeLinear, Quant, "
+                       "BipolarQuant, Round, Floor, Ceil and Sign", l->file, l->number, l->word[1]);
+  if (!clarke_surrogate_parse(&rule, l->word[2]) || !clarke_surrogate_knows(i, rule))
+    return clarke_fail(err, CLARKE_EINPUT, "%s:%zu: '%s': expected none, all, and of operators with a range, range, or of those with a zero point "
+                       "rounded", l->file, l->number, l->word[2]);
+  p->surrogates.rule[i] = rule;
+  return CLARKE_OK;
+}
+
+static clarke_status
 inject(clarke_proxy *proxy, const profile_line *l, clarke_error *err)
 {
   if (!proxy->known || proxy->kind != CLARKE_PROXY_VALUE)
@@ -300,6 +321,8 @@ parse_line(clarke_profile *p, char *line, const char *file, size_t number, bool 
   *first = false;
   if (strcmp(l.word[0], "like") == 0)
     return parse_like(p, &l, was_first, err);
+  if (strcmp(l.word[0], "surrogate") == 0)
+    return parse_surrogate(p, &l, err);
   if (strcmp(l.word[0], "norm") == 0)
     return parse_norm(p, &l, err);
   return strcmp(l.word[0], "tie") == 0 ? parse_tie(p, &l, err) : parse_kink(p, &l, err);
@@ -357,7 +380,25 @@ clarke_profile_known(const char *name)
 }
 
 clarke_status
+clarke_profile_check_plain(const clarke_profile *p, clarke_error *err)
+{
+  for (size_t i = 0; clarke_surrogate_operator(i) != NULL; i++)
+    if (p->surrogates.rule[i] != CLARKE_SURROGATE_NONE)
+      return clarke_fail(err, CLARKE_EINPUT, "%s: 'surrogate %s %s' makes another function of the network, which `clarke audit` alone asks about, "
+                         "of an ONNX file", p->name, clarke_surrogate_operator(i), clarke_surrogate_name(p->surrogates.rule[i]));
+  return CLARKE_OK;
+}
+
+clarke_status
 clarke_profile_load(clarke_profile *p, const char *name, clarke_error *err)
+{
+  const clarke_status status = clarke_profile_load_surrogates(p, name, err);
+
+  return status == CLARKE_OK ? clarke_profile_check_plain(p, err) : status;
+}
+
+clarke_status
+clarke_profile_load_surrogates(clarke_profile *p, const char *name, clarke_error *err)
 {
   clarke_status status = clarke_profile_load_any(p, name, err);
 

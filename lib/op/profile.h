@@ -9,6 +9,8 @@
  *                           derivative; a sweep alone asks about it
  *   tie OPERATOR RULE       RULE first, last, stable, mean, hybrid B, B a rational, or `unknown`
  *   norm VALUE              VALUE 0 or nan: the derivative of a Euclidean norm of zeros
+ *   surrogate OPERATOR RULE RULE all, range, rounded, or none: what AD does at an operator that jumps (op/surrogate.h); an audit alone asks
+ *                           about it
  *
  * `#` begins a comment; what the file does not name is as in the profile it is like. */
 #ifndef CLARKE_OP_PROFILE_H
@@ -44,6 +46,7 @@ typedef struct {
   size_t n_orders;     /* order statistics */
   const clarke_op **order;
   clarke_tie_rule *rule;
+  clarke_surrogates surrogates;
   bool norm_nan;       /* the derivative of a Euclidean norm of zeros is NaN (else 0) */
 } clarke_profile;
 
@@ -57,6 +60,10 @@ bool clarke_profile_known(const char *name);
 /* A known name (NULL: pytorch-2.13), or else the path of a profile file (one that holds a '/' or '.'). An unknown name
  * is an error that lists the known ones; one that injects numbers is refused: no question about derivatives has an answer. */
 clarke_status clarke_profile_load(clarke_profile *p, const char *name, clarke_error *err);
+/* The same with surrogates, which are refused otherwise: the function is another one. */
+clarke_status clarke_profile_load_surrogates(clarke_profile *p, const char *name, clarke_error *err);
+/* Fails where it has surrogates. */
+clarke_status clarke_profile_check_plain(const clarke_profile *p, clarke_error *err);
 /* The same, injected numbers included. */
 clarke_status clarke_profile_load_any(clarke_profile *p, const char *name, clarke_error *err);
 /* The text of a profile file (a fuzz target). */

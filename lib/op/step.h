@@ -167,13 +167,14 @@ typedef enum {
  * below 0, whose slopes agree at 0. Those from RECIPROCAL on have a domain, and are smooth inside of it: x is not 0 (RECIPROCAL:
  * 1 / x), x is above 0 (SQRT, LOG), x is where it does not jump (the others, which are constant there). ABOVE: 1 above 0, else 0; jumps
  * at 0. FLOOR, ROUND (halves to the even one), TRUNCATE (towards 0): a whole number; jump at whole numbers, at halves, at whole
- * numbers but 0. The arguments of TRUNCATE are below 2^31 in size. */
+ * numbers but 0. The arguments of TRUNCATE are below 2^31 in size. HELD: x as a constant, which jumps nowhere (op/surrogate.h). */
 typedef enum {
   CLARKE_SIGMOID, CLARKE_TANH, CLARKE_EXP, CLARKE_ERF, CLARKE_SOFTPLUS, CLARKE_NORMAL, CLARKE_NORMAL_TANH,
   CLARKE_ELU, CLARKE_SIN, CLARKE_COS, CLARKE_RECIPROCAL, CLARKE_SQRT, CLARKE_LOG, CLARKE_ABOVE, CLARKE_FLOOR, CLARKE_ROUND, CLARKE_TRUNCATE,
+  CLARKE_HELD,
 } clarke_function;
 
-#define CLARKE_N_FUNCTIONS (CLARKE_TRUNCATE + 1)
+#define CLARKE_N_FUNCTIONS (CLARKE_HELD + 1)
 
 typedef struct clarke_op clarke_op;
 
@@ -211,6 +212,7 @@ typedef struct {
   clarke_parameter *parameters; /* in the file's order of initializers */
   size_t input, output;         /* values */
   bool bared;                   /* the output's first axis, of one entry, was taken off: losses speak of a sample's */
+  clarke_surrogates surrogates; /* that it was built with */
   bool decided;                 /* a comparison of initializers was decided when the graph was built: near them it is the same */
   size_t capacity_values, capacity_steps;
 } clarke_graph;

@@ -8,7 +8,7 @@
 
 /* An operator has, from operator set `since` on, a letter for each input and each output, the last one for all that follow.
  * T, U, V: one type wherever the letter stands; l: int64; n: int32; i: one of the two; f: float32; r: any floats; b: bool;
- * a: as the node's attribute says; '.': any. What is not here has one type, T, in all places. (The type constraints of
+ * a: as the node's attribute says; q: as output_dtype does, or V, else uint8; d: as output_dtype does, else U; u: uint8; '.': any. What is not here has one type, T, in all places. (The type constraints of
  * https://onnx.ai/onnx/operators.) */
 typedef struct {
   const char *op;
@@ -32,8 +32,11 @@ static const rule rules[] = {
   {"Col2Im", 18, "Tll", "T"},
   {"CumProd", 26, "Ti", "T"},
   {"CumSum", 7, "Ti", "T"},
+  {"ConvInteger", 10, "TUTU", "n"},
+  {"DequantizeLinear", 10, "TUT", "d"},
   {"Dropout", 10, "T", "Tb"},
   {"Dropout", 12, "Trb", "Tb"},
+  {"DynamicQuantizeLinear", 11, "f", "ufu"},
   {"Equal", 7, "T", "b"},
   {"Expand", 7, "Tl", "T"},
   {"GRU", 7, "TTTTnT", "T"},
@@ -50,6 +53,7 @@ static const rule rules[] = {
   {"Less", 7, "T", "b"},
   {"LessOrEqual", 7, "T", "b"},
   {"Loop", 7, "lb.", "."},
+  {"MatMulInteger", 10, "TUTU", "n"},
   {"MaxPool", 7, "T", "Tl"},
   {"Momentum", 1, "rlT", "T"},
   {"NegativeLogLikelihoodLoss", 7, "TiT", "T"},
@@ -58,6 +62,11 @@ static const rule rules[] = {
   {"Or", 7, "b", "b"},
   {"Pad", 11, "TlTi", "T"},
   {"Pow", 12, "T.", "T"},
+  {"QLinearConv", 10, "TfTUfUfVn", "V"},
+  {"QLinearMatMul", 10, "TrTUrUrV", "V"},
+  {"QuantizeLinear", 10, ".fV", "q"},
+  {"QuantizeLinear", 19, "TTV", "q"},
+  {"QuantizeLinear", 23, ".rV", "q"},
   {"RMSNormalization", 23, "rU", "U"},
   {"RNN", 7, "TTTTnT", "T"},
   {"RotaryEmbedding", 23, "TTTl", "T"},
@@ -234,7 +243,15 @@ check_input(const typing *t, const clarke_model_node *node, char letter, const t
 static int
 type_of_output(const clarke_model_node *node, char letter, const typed *const *first)
 {
+  const clarke_attr *named = strchr("qd", letter) != NULL ? clarke_model_attr(node, "output_dtype") : NULL;
+
+  if (named != NULL && named->type == CLARKE_ATTR_INT && named->i != 0)
+    return type_numbered(named->i);
   switch (letter) {
+  case 'q': return first['V' - 'T'] != NULL ? first['V' - 'T']->type : node->n_in > 2 && *node->in[2] != '\0' ? UNKNOWN : CLARKE_U8;
+  case 'd': return first['U' - 'T'] != NULL ? first['U' - 'T']->type : UNKNOWN;
+  case 'u': return CLARKE_U8;
+  case 'n': return CLARKE_I32;
   case 'a': return type_of_attribute(node);
   case 'l': return CLARKE_I64;
   case 'b': return CLARKE_BOOL;

@@ -1,6 +1,7 @@
 /* Chains of units from the inputs to an output (chains.h). */
 #include "program/chains.h"
 
+#include "base/room.h"
 #include "base/stop.h"
 
 #include <stdlib.h>
@@ -14,15 +15,8 @@
 static clarke_status
 keep_link(clarke_links *l, size_t from, const mpq_t value, clarke_error *err)
 {
-  if (l->n == l->capacity) {
-    size_t capacity = l->capacity == 0 ? 16 : 2 * l->capacity;
-    clarke_link *grown = realloc(l->link, capacity * sizeof *grown);
-
-    if (grown == NULL)
-      return clarke_no_memory(err);
-    l->link = grown;
-    l->capacity = capacity;
-  }
+  if (!clarke_room(&l->link, &l->capacity, l->n + 1, sizeof *l->link))
+    return clarke_no_memory(err);
   l->link[l->n].from = from;
   mpq_init(l->link[l->n].value);
   mpq_set(l->link[l->n++].value, value);

@@ -1,6 +1,7 @@
 /* Building programs, one instruction after another. */
 #include "program/code.h"
 #include "base/limit.h"
+#include "base/room.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -193,16 +194,9 @@ append(clarke_code *p, clarke_do kind, size_t n_in, const size_t *in, size_t n_c
                       p->file != NULL ? p->file : "program");
     return NULL;
   }
-  if (p->n == p->capacity) {
-    size_t capacity = p->capacity == 0 ? 64 : 2 * p->capacity;
-    clarke_instruction *grown = realloc(p->instruction, capacity * sizeof *grown);
-
-    if (grown == NULL) {
-      clarke_no_memory(err);
-      return NULL;
-    }
-    p->instruction = grown;
-    p->capacity = capacity;
+  if (!clarke_room(&p->instruction, &p->capacity, p->n + 1, sizeof *p->instruction)) {
+    clarke_no_memory(err);
+    return NULL;
   }
   i = &p->instruction[p->n];
   memset(i, 0, sizeof *i);

@@ -57,9 +57,9 @@ equality_is_thin(const clarke_derivation *d)
 
   if (clarke_code_wrt_count(d->p) <= 1 || (d->conservative.known && d->conservative.singleton))
     return true;
-  for (size_t i = 0; i < t->n_forks; i++)
-    if (t->fork[i].kind == CLARKE_BRANCHING &&
-        d->p->instruction[t->fork[i].instruction].kind == CLARKE_DO_BRANCH)
+  for (size_t i = 0; i < t->tree.n; i++)
+    if (t->tree.node[i].kind == CLARKE_BRANCH &&
+        d->p->instruction[t->tree.node[i].at].kind == CLARKE_DO_BRANCH)
       return false;
   return true;
 }
@@ -109,7 +109,7 @@ judge_differentiable(clarke_derivation *d)
     d->differentiable = CLARKE_YES; /* a single Clarke subgradient: strictly so (Clarke 1983, Proposition 2.2.4) */
   if (d->opened)
     return;
-  if (clarke_derive_unanimous(d) || (t->complete && t->n == 1 && !t->pattern[0].enclosed && !t->jumps)) {
+  if (clarke_derive_unanimous(d) || (t->tree.complete && t->n == 1 && !t->pattern[0].enclosed && !t->jumps)) {
     if (equality_is_thin(d) && d->lipschitz) /* else the gradients nearby say nothing of F here */
       d->differentiable = CLARKE_YES;
     return;

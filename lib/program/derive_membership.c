@@ -20,7 +20,7 @@ bool
 clarke_derive_unanimous(const clarke_derivation *d)
 {
   const clarke_patterns *t = &d->patterns;
-  bool one = t->complete && !t->jumps && t->n > 0 && t->pattern[0].exact;
+  bool one = t->tree.complete && !t->jumps && t->n > 0 && t->pattern[0].exact;
 
   for (size_t i = 1; i < t->n && one; i++)
     one = clarke_numbers_equal(t->pattern[i].gradient, t->pattern[0].gradient, d->dim);
@@ -245,7 +245,7 @@ find_own(clarke_derivation *d, clarke_error *err)
     status = clarke_derive_open(d, err);
   if (status == CLARKE_OK && !t->cones)
     status = clarke_derive_own(&d->ad_pattern, d, err);
-  if (status == CLARKE_OK && d->ad_pattern == CLARKE_NONE && !t->complete) {
+  if (status == CLARKE_OK && d->ad_pattern == CLARKE_NONE && !t->tree.complete) {
     status = clarke_patterns_along(&d->patterns, &added, &d->execution, clarke_derive_choice, d, err);
     if (status == CLARKE_OK && added != CLARKE_NONE)
       status = clarke_derive_own(&d->ad_pattern, d, err);
@@ -278,7 +278,7 @@ clarke_derive_judge(clarke_derivation *d, clarke_error *err)
   }
   if (d->ad_exact)
     status = try_inside(d, err);
-  if (status == CLARKE_OK && d->verdict == CLARKE_UNDECIDED && t->complete && t->n > 0)
+  if (status == CLARKE_OK && d->verdict == CLARKE_UNDECIDED && t->tree.complete && t->n > 0)
     status = try_outside(d, err);
   if (status == CLARKE_OK && d->verdict == CLARKE_UNDECIDED && !d->opened)
     status = clarke_derive_mean(d, err);
@@ -289,9 +289,9 @@ clarke_derive_judge(clarke_derivation *d, clarke_error *err)
     clarke_derive_say(d, CLARKE_IN_BOULIGAND, CLARKE_EVIDENCE_UNANIMOUS, "no choice of proxies changes AD's output, so it is the gradient");
   if (status == CLARKE_OK && d->verdict == CLARKE_UNDECIDED)
     snprintf(d->why, sizeof d->why, "%s%s",
-             t->complete ? "neither a combination of known limits of gradients nor a separation "
+             t->tree.complete ? "neither a combination of known limits of gradients nor a separation "
                            "from all possible ones was found"
                          : "not all patterns around the point are known: ",
-             t->complete ? "" : t->why);
+             t->tree.complete ? "" : t->why);
   return status;
 }

@@ -1,6 +1,7 @@
 /* The tree of patterns: depth first, a path followed on until its end, others taken up again from
  * the beginning under their choices. */
 #include "program/patterns_inside.h"
+#include "base/room.h"
 #include "base/verify.h"
 
 #include <stdio.h>
@@ -29,38 +30,18 @@ clarke_pattern_clear(clarke_pattern *p, const clarke_patterns *t)
 void
 clarke_patterns_clear(clarke_patterns *t)
 {
-  for (size_t i = 0; i < t->n_forks; i++) {
-    clarke_rationals_free(t->fork[i].u, t->fork[i].n_u);
-    free(t->fork[i].decision);
-  }
   for (size_t i = 0; i < t->n; i++)
     clarke_pattern_clear(&t->pattern[i], t);
-  free(t->fork);
+  clarke_tree_clear(&t->tree);
   free(t->pattern);
   clarke_patterns_init(t);
-}
-
-clarke_status
-clarke_search_room(void **array, size_t n, size_t *capacity, size_t size, clarke_error *err)
-{
-  void *grown;
-
-  if (n < *capacity)
-    return CLARKE_OK;
-  grown = realloc(*array, (2 * *capacity + 16) * size);
-  if (grown == NULL)
-    return clarke_no_memory(err);
-  *array = grown;
-  *capacity = 2 * *capacity + 16;
-  return CLARKE_OK;
 }
 
 static void
 branch_clear(clarke_search_branch *b, size_t width)
 {
   free(b->choice);
-  free(b->decision);
-  clarke_rationals_free(b->u, b->n_u);
+  clarke_gordan_clear(&b->gordan);
   clarke_rationals_free(b->witness, width);
 }
 
@@ -88,38 +69,32 @@ search_clear(clarke_pattern_search *s)
 
 /* --- the tree ---------------------------------------------------------------------------------- */
 
-static clarke_fork *
-add_fork(clarke_pattern_search *s, clarke_fork_kind kind, size_t depth, clarke_error *err)
+static clarke_node *
+add_node(clarke_pattern_search *s, clarke_node_kind kind, size_t depth)
 {
-  clarke_patterns *t = s->t;
+  clarke_node *node = clarke_tree_add(&s->t->tree, kind);
 
-  if (clarke_search_room((void **)&t->fork, t->n_forks, &t->capacity_forks, sizeof *t->fork, err) != CLARKE_OK)
-    return NULL;
-  t->fork[t->n_forks] = (clarke_fork){.kind = kind, .depth = depth};
-  return &t->fork[t->n_forks++];
+  if (node != NULL)
+    node->depth = depth;
+  return node;
 }
 
 static clarke_status
 add_refuted(clarke_pattern_search *s, clarke_search_branch *b, clarke_error *err)
 {
-  clarke_fork *f = add_fork(s, CLARKE_REFUTED, b->depth, err);
+  clarke_node *node = add_node(s, CLARKE_DEAD, b->depth);
 
-  if (f == NULL)
+  if (node == NULL)
     return clarke_no_memory(err);
-  f->n_u = b->n_u;
-  f->decision = b->decision;
-  f->u = b->u;
-  b->n_u = 0;
-  b->decision = NULL;
-  b->u = NULL;
+  node->gordan = b->gordan;
+  b->gordan = (clarke_gordan){0};
   return CLARKE_OK;
 }
 
 clarke_status
 clarke_search_path_append(clarke_pattern_search *s, size_t choice, clarke_error *err)
 {
-  clarke_status status =
-    clarke_search_room((void **)&s->path, s->n_path, &s->capacity_path, sizeof *s->path, err);
+  clarke_status status = clarke_make_room(&s->path, &s->capacity_path, s->n_path + 1, sizeof *s->path, err);
 
   if (status == CLARKE_OK)
     s->path[s->n_path++] = choice;
@@ -144,7 +119,7 @@ follow(clarke_pattern_search *s, clarke_search_branch *b, clarke_error *err)
 static bool
 is_used_up(clarke_pattern_search *s)
 {
-  if (s->t->n_forks <= CLARKE_PATTERNS_LIMIT && s->work <= CLARKE_PATTERNS_WORK)
+  if (s->t->tree.n <= CLARKE_PATTERNS_LIMIT && s->work <= CLARKE_PATTERNS_WORK)
     return false;
   snprintf(s->t->why, sizeof s->t->why, "they are too many; after %zu patterns the search was left", s->t->n);
   return true;
@@ -156,14 +131,14 @@ static clarke_status
 part(clarke_pattern_search *s, bool *on, clarke_error *err)
 {
   size_t n = s->walk.fork.n_choices;
-  clarke_fork *f = add_fork(s, CLARKE_BRANCHING, s->n_rows, err);
+  clarke_node *f = add_node(s, CLARKE_BRANCH, s->n_rows);
   clarke_search_branch *b = calloc(n, sizeof *b);
   size_t first = n;
   clarke_status status = f != NULL && b != NULL ? CLARKE_OK : clarke_no_memory(err);
 
   if (status == CLARKE_OK) {
-    f->instruction = s->walk.fork.instruction;
-    f->n_choices = n;
+    f->at = s->walk.fork.instruction;
+    f->n_branches = n;
   }
   for (size_t c = 0; c < n && status == CLARKE_OK && !is_used_up(s); c++) {
     b[c].choice = malloc((s->n_path + 1) * sizeof *b[c].choice);
@@ -191,8 +166,7 @@ part(clarke_pattern_search *s, bool *on, clarke_error *err)
   if (is_used_up(s))
     first = n;
   for (size_t c = n; c-- > first + 1 && status == CLARKE_OK;) {
-    status = clarke_search_room((void **)&s->waiting, s->n_waiting, &s->capacity_waiting, sizeof *s->waiting,
-                                err);
+    status = clarke_make_room(&s->waiting, &s->capacity_waiting, s->n_waiting + 1, sizeof *s->waiting, err);
     if (status == CLARKE_OK) {
       s->waiting[s->n_waiting++] = b[c];
       memset(&b[c], 0, sizeof b[c]);
@@ -260,15 +234,15 @@ static clarke_status
 add_pattern(clarke_pattern_search *s, clarke_error *err)
 {
   clarke_patterns *t = s->t;
-  clarke_fork *f = add_fork(s, CLARKE_PATTERN, s->n_rows, err);
+  clarke_node *leaf = add_node(s, CLARKE_LEAF, s->n_rows);
   clarke_pattern *p;
-  clarke_status status = f != NULL ? CLARKE_OK : clarke_no_memory(err);
+  clarke_status status = leaf != NULL ? CLARKE_OK : clarke_no_memory(err);
 
   if (status == CLARKE_OK)
-    status = clarke_search_room((void **)&t->pattern, t->n, &t->capacity, sizeof *t->pattern, err);
+    status = clarke_make_room(&t->pattern, &t->capacity, t->n + 1, sizeof *t->pattern, err);
   if (status != CLARKE_OK)
     return status;
-  f->pattern = t->n;
+  leaf->leaf = t->n;
   p = &t->pattern[t->n++];
   memset(p, 0, sizeof *p);
   p->n_choices = s->n_path;
@@ -331,7 +305,7 @@ grow_tree(clarke_pattern_search *s, clarke_error *err)
     }
     branch_clear(&b, s->width);
   }
-  s->t->complete = whole;
+  s->t->tree.complete = whole;
   return status;
 }
 
@@ -398,7 +372,7 @@ clarke_patterns_find(clarke_patterns *t, const clarke_execution *e, clarke_error
     status = clarke_search_cells(&s, err);
   else if (status == CLARKE_OK && !clarke_patterns_all_realized(t))
     status = clarke_search_arcs(&s, err);
-  t->all_known = t->complete && clarke_patterns_all_realized(t);
+  t->all_known = t->tree.complete && clarke_patterns_all_realized(t);
   search_clear(&s);
   CLARKE_VERIFY_CHECK(status != CLARKE_OK || clarke_patterns_is_valid(t));
   return status;

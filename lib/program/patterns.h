@@ -28,21 +28,8 @@
 #ifndef CLARKE_PROGRAM_PATTERNS_H
 #define CLARKE_PROGRAM_PATTERNS_H
 
+#include "pattern/tree.h"
 #include "program/walk.h"
-
-typedef enum { CLARKE_BRANCHING, CLARKE_REFUTED, CLARKE_PATTERN } clarke_fork_kind;
-
-/* The tree in preorder, branches in the order of choices. */
-typedef struct {
-  clarke_fork_kind kind;
-  size_t depth;       /* decisions above it on its path */
-  size_t instruction; /* BRANCHING: where */
-  size_t n_choices;   /* BRANCHING */
-  size_t n_u;         /* REFUTED: */
-  size_t *decision;   /* n_u of the decisions above, increasing */
-  mpq_t *u;           /* n_u positive multipliers: see above */
-  size_t pattern;     /* PATTERN: its number */
-} clarke_fork;
 
 typedef struct {
   size_t n_choices;
@@ -59,21 +46,18 @@ typedef struct {
 
 typedef struct {
   size_t dim, width; /* n_outputs x wrt_count; wrt_count */
-  size_t n_forks, capacity_forks;
-  clarke_fork *fork;
+  clarke_tree tree; /* complete: it covers a neighbourhood; not so when a limit was reached, or a comparison cannot be decided */
   size_t n, capacity;
   clarke_pattern *pattern;
   size_t n_cells; /* the last ones: not of the tree, but found along arcs, which give a NORM of zeros a direction */
-  bool complete;  /* the tree covers a neighbourhood: false when a limit was reached, or a comparison
-                   * cannot be decided */
-  bool all_known; /* complete, and every pattern is realized */
+  bool all_known; /* the tree is complete, and every pattern is realized */
   bool cones;     /* not from the tree: of a piecewise linear program, each gradient once, with a direction of an open cone; no
-                   * forks */
+                   * nodes */
   bool jumps;     /* some pattern's limit value is not the value at the point */
   char why[256];  /* when not complete: why */
 } clarke_patterns;
 
-#define CLARKE_PATTERNS_LIMIT ((size_t)400000) /* forks of all kinds */
+#define CLARKE_PATTERNS_LIMIT ((size_t)400000) /* nodes of all kinds */
 
 /* Entries of linear systems times their ranks. */
 #define CLARKE_PATTERNS_WORK ((size_t)80000000)

@@ -1,5 +1,6 @@
 /* Gradients near norms of zeros: limits along arcs, on which a norm's derivative is a rational unit vector. */
 #include "program/patterns_inside.h"
+#include "base/room.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +44,7 @@ append(clarke_pattern_search *s, const clarke_walk *w, mpq_t **arc, clarke_error
     if (status == CLARKE_OK)
       status = clarke_search_give(&p, arc, CELL_STEPS, s->width, err);
     if (status == CLARKE_OK)
-      status = clarke_search_room((void **)&t->pattern, t->n, &t->capacity, sizeof *t->pattern, err);
+      status = clarke_make_room(&t->pattern, &t->capacity, t->n + 1, sizeof *t->pattern, err);
     if (status == CLARKE_OK) {
       t->pattern[t->n++] = p;
       t->n_cells++;

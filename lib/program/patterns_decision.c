@@ -1,5 +1,6 @@
 /* Decisions on a path: what a choice adds, as gradients and as polynomials, and their signs along a direction. */
 #include "program/patterns_inside.h"
+#include "base/room.h"
 
 #include <stdlib.h>
 
@@ -52,8 +53,7 @@ clarke_search_decide(clarke_pattern_search *s, size_t choice, clarke_error *err)
     clarke_number *g = clarke_numbers(s->width);
     uint8_t degree;
 
-    if (g == NULL || clarke_search_room((void **)&s->row, s->n_rows, &s->capacity_rows, sizeof *s->row, err) !=
-                       CLARKE_OK) {
+    if (g == NULL || !clarke_room(&s->row, &s->capacity_rows, s->n_rows + 1, sizeof *s->row)) {
       clarke_numbers_free(g, s->width);
       return clarke_no_memory(err);
     }

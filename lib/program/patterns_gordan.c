@@ -31,30 +31,20 @@ set_row(fmpz_mat_t a, slong r, mpz_t denominator, const clarke_decision *row, si
   mpq_clear(q);
 }
 
+/* u multiplies integer rows, which are the rational ones times their denominators. */
 static clarke_status
-read_empty(clarke_search_cone *r, const clarke_cone *cone, const size_t *name, mpz_t *denominator,
-           size_t n, clarke_error *err)
+read_empty(clarke_search_cone *r, const clarke_cone *cone, const size_t *name, mpz_t *denominator, size_t n, clarke_error *err)
 {
-  size_t count = 0;
+  mpq_t *u = clarke_rationals(n);
+  clarke_status status;
 
-  for (size_t i = 0; i < n; i++)
-    count += !fmpz_is_zero(fmpz_mat_entry(cone->u, (slong)i, 0));
-  r->decision = malloc((count + 1) * sizeof *r->decision);
-  r->u = malloc((count + 1) * sizeof *r->u);
-  if (r->decision == NULL || r->u == NULL)
-    return clarke_no_memory(err);
-  for (size_t i = 0; i < n; i++) {
-    const fmpz *u = fmpz_mat_entry(cone->u, (slong)i, 0);
-
-    if (fmpz_is_zero(u))
-      continue;
-    /* u multiplies the integer row, that is, u times the denominator the rational one. */
-    mpq_init(r->u[r->n_u]);
-    fmpz_get_mpz(mpq_numref(r->u[r->n_u]), u);
-    mpz_mul(mpq_numref(r->u[r->n_u]), mpq_numref(r->u[r->n_u]), denominator[i]);
-    r->decision[r->n_u++] = name[i];
+  for (size_t i = 0; u != NULL && i < n; i++) {
+    fmpz_get_mpz(mpq_numref(u[i]), fmpz_mat_entry(cone->u, (slong)i, 0));
+    mpz_mul(mpq_numref(u[i]), mpq_numref(u[i]), denominator[i]);
   }
-  return CLARKE_OK;
+  status = u != NULL ? clarke_gordan_read(&r->gordan, u, name, NULL, n, err) : clarke_no_memory(err);
+  clarke_rationals_free(u, n);
+  return status;
 }
 
 static clarke_status
@@ -108,28 +98,6 @@ clarke_search_solve(clarke_search_cone *r, clarke_pattern_search *s, bool linear
   return status;
 }
 
-/* b's refutation from multipliers of the decisions named. */
-static clarke_status
-name_multipliers(clarke_search_branch *b, mpq_t *u, const size_t *name, size_t n, clarke_error *err)
-{
-  size_t count = 0;
-
-  for (size_t i = 0; i < n; i++)
-    count += mpq_sgn(u[i]) != 0;
-  b->decision = malloc((count + 1) * sizeof *b->decision);
-  b->u = malloc((count + 1) * sizeof *b->u);
-  if (b->decision == NULL || b->u == NULL)
-    return clarke_no_memory(err);
-  for (size_t i = 0; i < n; i++) {
-    if (mpq_sgn(u[i]) == 0)
-      continue;
-    mpq_init(b->u[b->n_u]);
-    mpq_set(b->u[b->n_u], u[i]);
-    b->decision[b->n_u++] = name[i];
-  }
-  return CLARKE_OK;
-}
-
 /* A refutation of the path by an identity between polynomials, where some decision is one. */
 static clarke_status
 refute_polynomials(clarke_search_branch *b, clarke_pattern_search *s, clarke_error *err)
@@ -158,7 +126,7 @@ refute_polynomials(clarke_search_branch *b, clarke_pattern_search *s, clarke_err
   if (status == CLARKE_OK && curved > 0)
     status = clarke_polynomials_refute(&b->refuted, u, q, n, s->width, s->walk.ring, err);
   if (status == CLARKE_OK && b->refuted)
-    status = name_multipliers(b, u, name, n, err);
+    status = clarke_gordan_read(&b->gordan, u, name, NULL, n, err);
   for (size_t i = 0; i < n; i++)
     clarke_polynomial_clear(&made[i], s->walk.ring);
   clarke_number_clear(&zero);
@@ -184,9 +152,7 @@ clarke_search_judge(clarke_search_branch *b, clarke_pattern_search *s, size_t ch
     if (linear || s->witness == NULL) {
       status = clarke_search_solve(&r, s, true, err);
       b->refuted = r.answer == CLARKE_CONE_EMPTY;
-      b->n_u = r.n_u;
-      b->decision = r.decision;
-      b->u = r.u;
+      b->gordan = r.gordan;
       b->witness = r.d;
     }
   } else if (status == CLARKE_OK) {

@@ -20,9 +20,7 @@ typedef struct {
   size_t *choice;
   size_t depth;
   bool refuted;
-  size_t n_u;
-  size_t *decision;
-  mpq_t *u;
+  clarke_gordan gordan; /* of decisions */
   mpq_t *witness; /* a direction along which all linear decisions are positive; NULL: not known */
 } clarke_search_branch;
 
@@ -46,10 +44,6 @@ typedef struct {
 /* Frees what it holds. */
 void clarke_pattern_clear(clarke_pattern *p, const clarke_patterns *t);
 
-/* Room for one more of n entries of that size; the array moves. */
-clarke_status clarke_search_room(void **array, size_t n, size_t *capacity, size_t size,
-                                 clarke_error *err);
-
 /* The path has one more choice; its decisions are appended apart. */
 clarke_status clarke_search_path_append(clarke_pattern_search *s, size_t choice, clarke_error *err);
 
@@ -72,13 +66,11 @@ bool clarke_search_positive(const clarke_pattern_search *s, mpq_t *d, size_t fro
 
 /* --- patterns_gordan.c --- */
 
-/* What the cone of the path's decisions says; the caller frees d, decision and u (n_u). */
+/* What the cone of the path's decisions says; the caller frees d and clears what refutes. */
 typedef struct {
   clarke_cone_answer answer;
-  mpq_t *d;          /* FEASIBLE */
-  size_t n_u;        /* EMPTY: positive multipliers of the decisions named */
-  size_t *decision;
-  mpq_t *u;
+  mpq_t *d;             /* FEASIBLE */
+  clarke_gordan gordan; /* EMPTY: of decisions */
 } clarke_search_cone;
 
 /* The strict system of the path's decisions' gradients, or of the linear ones: of balls the midpoints, so that a direction

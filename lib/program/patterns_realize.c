@@ -44,8 +44,7 @@ clarke_search_realize(clarke_pattern *p, clarke_pattern_search *s, clarke_error 
     if (status == CLARKE_OK && r.answer == CLARKE_CONE_FEASIBLE && clarke_search_positive(s, r.d, 0, false))
       status = clarke_search_give(p, &r.d, 1, s->width, err);
     clarke_rationals_free(r.d, s->width);
-    clarke_rationals_free(r.u, r.n_u);
-    free(r.decision);
+    clarke_gordan_clear(&r.gordan);
   }
   p->first_order = p->realized;
   return status;

@@ -1,6 +1,7 @@
 /* The syntax tree of a program: its memory, and places in its text. */
 #include "program/prog_tree.h"
 
+#include "base/room.h"
 #include "base/text.h"
 
 #include <stdarg.h>
@@ -32,15 +33,7 @@ clarke_prog_clear(clarke_prog *g)
 void *
 clarke_prog_grow(void *array, size_t n, size_t *capacity, size_t size)
 {
-  size_t wanted = *capacity == 0 ? 64 : 2 * *capacity;
-  void *grown;
-
-  if (n < *capacity)
-    return array;
-  grown = realloc(array, wanted * size);
-  if (grown != NULL)
-    *capacity = wanted;
-  return grown;
+  return clarke_room(&array, capacity, n + 1, size) ? array : NULL;
 }
 
 bool

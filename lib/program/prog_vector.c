@@ -2,6 +2,7 @@
 
 #include "program/prog_vector.h"
 
+#include "base/room.h"
 #include "program/prog_expression.h"
 #include "program/prog_value.h"
 
@@ -17,15 +18,8 @@ join(prog_value *list, size_t *capacity, prog_lowering *low, const prog_value *v
   if (status != CLARKE_OK)
     return status;
   low->entries -= list->n;
-  if (list->n + v->n > *capacity) {
-    const size_t wanted = 2 * (list->n + v->n);
-    prog_scalar *grown = realloc(list->entry, wanted * sizeof *grown);
-
-    if (grown == NULL)
-      return clarke_fail(low->err, CLARKE_ENOMEM, "%s: out of memory", low->g->file);
-    list->entry = grown;
-    *capacity = wanted;
-  }
+  if (!clarke_room(&list->entry, capacity, list->n + v->n, sizeof *list->entry))
+    return clarke_fail(low->err, CLARKE_ENOMEM, "%s: out of memory", low->g->file);
   for (size_t i = 0; i < v->n; i++)
     list->entry[list->n++] = clarke_prog_entry(v, i);
   return CLARKE_OK;

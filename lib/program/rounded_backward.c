@@ -179,7 +179,7 @@ give_order(clarke_machine *m, const clarke_instruction *i, double g, clarke_erro
   return status;
 }
 
-/* x / norm, then the product: zero at a norm of zero. */
+/* x / norm, then the product. At a norm of zero it is zero, or where the profile has NaN what the quotient is. */
 static void
 give_norm(clarke_machine *m, size_t at, double g)
 {
@@ -190,7 +190,7 @@ give_norm(clarke_machine *m, size_t at, double g)
     double x = m->value[i->in[k]];
 
     clarke_machine_give(m, i->in[k],
-         clarke_ieee_mul(&m->unit, g, norm == 0 ? 0 : clarke_ieee_div(&m->unit, x, norm)));
+         clarke_ieee_mul(&m->unit, g, norm == 0 && !m->profile->norm_nan ? 0 : clarke_ieee_div(&m->unit, x, norm)));
   }
 }
 

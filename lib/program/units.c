@@ -1,6 +1,7 @@
 /* Free choices of a program at a point (units.h). */
 #include "program/units.h"
 
+#include "base/room.h"
 #include "program/unbounded.h"
 
 #include <stdlib.h>
@@ -113,15 +114,8 @@ add_unit(clarke_units *u, size_t plus, size_t minus, const mpq_t scale, clarke_e
 {
   clarke_unit *unit;
 
-  if (u->n == u->capacity) {
-    size_t capacity = u->capacity == 0 ? 16 : 2 * u->capacity;
-    clarke_unit *grown = realloc(u->unit, capacity * sizeof *grown);
-
-    if (grown == NULL)
-      return clarke_no_memory(err);
-    u->unit = grown;
-    u->capacity = capacity;
-  }
+  if (!clarke_room(&u->unit, &u->capacity, u->n + 1, sizeof *u->unit))
+    return clarke_no_memory(err);
   unit = &u->unit[u->n++];
   *unit = (clarke_unit){.site = u->n_sites, .plus = plus, .minus = minus};
   mpq_init(unit->scale);

@@ -161,36 +161,35 @@ clarke_execution_is_valid(const clarke_execution *e)
 
 /* --- patterns --- */
 
+/* By decisions above it. */
 static bool
-refutation_is_valid(const clarke_fork *f)
+refutation_is_valid(const clarke_node *node)
 {
-  for (size_t k = 0; k < f->n_u; k++)
-    if (f->decision[k] >= f->depth || (k > 0 && f->decision[k - 1] >= f->decision[k]) ||
-        !clarke_rational_is_canonical(f->u[k]) || mpq_sgn(f->u[k]) <= 0)
-      return false;
-  return f->n_u > 0;
+  const clarke_gordan *g = &node->gordan;
+
+  return clarke_gordan_is_valid(g) && g->multiplier[g->n - 1].of < node->depth;
 }
 
-/* Forks in preorder: of a whole tree the last one closes the last branch. */
+/* Nodes in preorder: of a whole tree the last one closes the last branch. */
 static bool
-forks_are_valid(const clarke_patterns *t)
+tree_is_valid(const clarke_patterns *t)
 {
   size_t open = 1, next = 0;
 
   if (t->cones)
-    return t->complete && t->n_forks == 0;
-  for (size_t i = 0; i < t->n_forks; i++) {
-    const clarke_fork *f = &t->fork[i];
+    return t->tree.complete && t->tree.n == 0;
+  for (size_t i = 0; i < t->tree.n; i++) {
+    const clarke_node *node = &t->tree.node[i];
 
-    if (t->complete && open == 0)
+    if (t->tree.complete && open == 0)
       return false;
-    open -= f->kind != CLARKE_BRANCHING;
-    open += f->kind == CLARKE_BRANCHING ? f->n_choices - 1 : 0;
-    if ((f->kind == CLARKE_BRANCHING && f->n_choices < 2) || (f->kind == CLARKE_REFUTED && !refutation_is_valid(f)) ||
-        (f->kind == CLARKE_PATTERN && f->pattern != next++))
+    open -= node->kind != CLARKE_BRANCH;
+    open += node->kind == CLARKE_BRANCH ? node->n_branches - 1 : 0;
+    if ((node->kind == CLARKE_BRANCH && node->n_branches < 2) || (node->kind == CLARKE_DEAD && !refutation_is_valid(node)) ||
+        (node->kind == CLARKE_LEAF && node->leaf != next++))
       return false;
   }
-  return t->n_cells <= t->n && next == t->n - t->n_cells && (!t->complete || open == 0);
+  return t->n_cells <= t->n && next == t->n - t->n_cells && (!t->tree.complete || open == 0);
 }
 
 static bool
@@ -211,14 +210,14 @@ pattern_is_valid(const clarke_pattern *p, const clarke_patterns *t)
 bool
 clarke_patterns_is_valid(const clarke_patterns *t)
 {
-  bool all = t->complete;
+  bool all = t->tree.complete;
 
   for (size_t i = 0; i < t->n; i++) {
     if (!pattern_is_valid(&t->pattern[i], t))
       return false;
     all = all && t->pattern[i].realized;
   }
-  return forks_are_valid(t) && (!t->all_known || all) && (t->complete || t->n_forks == 0 || t->why[0] != '\0');
+  return tree_is_valid(t) && (!t->all_known || all) && (t->tree.complete || t->tree.n == 0 || t->why[0] != '\0');
 }
 
 /* --- derivations --- */
@@ -249,9 +248,9 @@ derived_evidence_is_valid(const clarke_derivation *d)
     return (d->verdict == CLARKE_IN_BOULIGAND || d->verdict == CLARKE_IN_CLARKE) && d->ad_exact && d->weight != NULL &&
            hull_is_valid(d);
   case CLARKE_EVIDENCE_UNANIMOUS:
-    return d->verdict == CLARKE_IN_BOULIGAND && d->ad_exact && (d->opened || (t->complete && t->n > 0));
+    return d->verdict == CLARKE_IN_BOULIGAND && d->ad_exact && (d->opened || (t->tree.complete && t->n > 0));
   case CLARKE_EVIDENCE_SEPARATOR:
-    return d->verdict == CLARKE_NOT_IN_CLARKE && t->complete && t->n > 0 && d->separator != NULL;
+    return d->verdict == CLARKE_NOT_IN_CLARKE && t->tree.complete && t->n > 0 && d->separator != NULL;
   default:
     return d->evidence == CLARKE_EVIDENCE_NONE && d->verdict == CLARKE_UNDECIDED;
   }

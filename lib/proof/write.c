@@ -2,8 +2,10 @@
 
 #include "proof/write.h"
 #include "proof/text.h"
+#include "proof/write_tree.h"
 #include "base/verify.h"
 #include "network/pass/fingerprint.h"
+#include "op/surrogate.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -127,6 +129,14 @@ put_constants(FILE *out, const clarke_graph *g)
     fputc('\n', out);
 }
 
+static void
+put_surrogates(FILE *out, const clarke_graph *g)
+{
+  for (size_t i = 0; clarke_surrogate_operator(i) != NULL; i++)
+    if (g->surrogates.rule[i] != CLARKE_SURROGATE_NONE)
+      fprintf(out, "surrogate %s %s\n", clarke_surrogate_operator(i), clarke_surrogate_name(g->surrogates.rule[i]));
+}
+
 clarke_status
 clarke_proof_put_fingerprints(FILE *out, const clarke_graph *g, clarke_error *err)
 {
@@ -174,6 +184,7 @@ put_files(writer *w, const clarke_proof_statement *s, const char *what, const ch
   fprintf(w->out, "clarke-proof 1\n%s %s\nsemantics real\n", what, which);
   clarke_proof_put_input(w->out, "model", &s->model);
   put_constants(w->out, w->q->g);
+  put_surrogates(w->out, w->q->g);
   clarke_proof_put_input(w->out, "params", &s->params);
   clarke_proof_put_input(w->out, "batch", &s->batch);
   if (s->whole || s->together)
@@ -309,29 +320,16 @@ put_simplices(writer *w)
 
 /* --- the separator and the tree --- */
 
+/* The other option, of a window. */
 static void
-put_node(writer *w, const clarke_node *node)
+put_condition(void *of, const clarke_multiplier *m)
 {
-  if (node->kind == CLARKE_BRANCH) {
-    fprintf(w->out, "branch %zu\n", node->touch);
-    return;
-  }
-  if (node->kind == CLARKE_LEAF) {
-    fputs("leaf\n", w->out);
-    return;
-  }
-  fprintf(w->out, "dead %zu\n", node->n);
-  for (size_t m = 0; m < node->n; m++) {
-    const clarke_multiplier *one = &node->multiplier[m];
+  writer *w = of;
 
-    fprintf(w->out, "u %zu ", one->touch);
-    if (w->q->replay->touch[one->touch].n_options > 0) {
-      put_option(w, one->condition);
-      fputc(' ', w->out);
-    }
-    put_rational(w, one->u);
-    fputc('\n', w->out);
-  }
+  if (w->q->replay->touch[m->of].n_options == 0)
+    return;
+  fputc(' ', w->out);
+  put_option(w, m->condition);
 }
 
 /* Writes the others of the class that touch j stands for, if there are some. */
@@ -363,7 +361,7 @@ put_parallels(writer *w)
     bool branched = false;
 
     for (size_t i = 0; i < t->n && !branched; i++)
-      branched = t->node[i].kind == CLARKE_BRANCH && t->node[i].touch == j;
+      branched = t->node[i].kind == CLARKE_BRANCH && t->node[i].at == j;
     if (branched)
       put_parallel(w, j);
   }
@@ -390,7 +388,7 @@ put_separator(writer *w, const char *evidence)
     put_parallels(w);
   fputs("tree\n", w->out);
   for (size_t i = 0; i < w->a->tree.n; i++)
-    put_node(w, &w->a->tree.node[i]);
+    clarke_proof_put_node(w->out, &w->a->tree.node[i], w->a->tree.node[i].at, put_condition, w);
 }
 
 /* --- zones --- */

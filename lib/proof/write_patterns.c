@@ -24,10 +24,10 @@ static void
 put_tree(FILE *out, const clarke_patterns *t)
 {
   fputs("tree\n", out);
-  for (size_t k = 0; k < t->n_forks; k++) {
-    clarke_proof_put_fork(out, &t->fork[k]);
-    if (t->fork[k].kind == CLARKE_PATTERN)
-      clarke_proof_put_arc(out, &t->pattern[t->fork[k].pattern], t->width);
+  for (size_t k = 0; k < t->tree.n; k++) {
+    clarke_proof_put_node(out, &t->tree.node[k], t->tree.node[k].n_branches, NULL, NULL);
+    if (t->tree.node[k].kind == CLARKE_LEAF)
+      clarke_proof_put_arc(out, &t->pattern[t->tree.node[k].leaf], t->width);
   }
 }
 

@@ -161,8 +161,8 @@ static void
 put_tree(FILE *out, const clarke_patterns *t)
 {
   fputs("tree\n", out);
-  for (size_t k = 0; k < t->n_forks; k++)
-    clarke_proof_put_fork(out, &t->fork[k]);
+  for (size_t k = 0; k < t->tree.n; k++)
+    clarke_proof_put_node(out, &t->tree.node[k], t->tree.node[k].n_branches, NULL, NULL);
 }
 
 static void

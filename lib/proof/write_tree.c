@@ -13,17 +13,19 @@ clarke_proof_put_arc(FILE *out, const clarke_pattern *p, size_t width)
 }
 
 void
-clarke_proof_put_fork(FILE *out, const clarke_fork *f)
+clarke_proof_put_node(FILE *out, const clarke_node *node, size_t what, void (*option)(void *of, const clarke_multiplier *m), void *of)
 {
-  if (f->kind == CLARKE_BRANCHING)
-    fprintf(out, "branch %zu\n", f->n_choices);
-  else if (f->kind == CLARKE_PATTERN)
+  if (node->kind == CLARKE_BRANCH)
+    fprintf(out, "branch %zu\n", what);
+  else if (node->kind == CLARKE_LEAF)
     fputs("leaf\n", out);
   else {
-    fprintf(out, "dead %zu\n", f->n_u);
-    for (size_t k = 0; k < f->n_u; k++) {
-      fprintf(out, "u %zu", f->decision[k]);
-      clarke_proof_put_row(out, "", f->u + k, 1);
+    fprintf(out, "dead %zu\n", node->gordan.n);
+    for (size_t k = 0; k < node->gordan.n; k++) {
+      fprintf(out, "u %zu", node->gordan.multiplier[k].of);
+      if (option != NULL)
+        option(of, &node->gordan.multiplier[k]);
+      clarke_proof_put_row(out, "", &node->gordan.multiplier[k].u, 1);
     }
   }
 }

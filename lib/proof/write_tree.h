@@ -1,4 +1,4 @@
-/* Trees of choices and arcs, in proofs about programs (docs/proof-format.md, "Programs"). */
+/* Trees and arcs (docs/proof-format.md, "Trees", "Programs"). */
 #ifndef CLARKE_PROOF_WRITE_TREE_H
 #define CLARKE_PROOF_WRITE_TREE_H
 
@@ -6,8 +6,9 @@
 
 #include <stdio.h>
 
-/* `branch`, `leaf`, or `dead` with its multipliers. */
-void clarke_proof_put_fork(FILE *out, const clarke_fork *f);
+/* `branch WHAT`, `leaf`, or `dead` with its multipliers. option, where it is not NULL, writes what stands between a multiplier's
+ * number and its weight. */
+void clarke_proof_put_node(FILE *out, const clarke_node *node, size_t what, void (*option)(void *of, const clarke_multiplier *m), void *of);
 /* `arc R` and R steps of that many entries, which realize the pattern. */
 void clarke_proof_put_arc(FILE *out, const clarke_pattern *p, size_t width);
 

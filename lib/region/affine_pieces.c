@@ -1,5 +1,6 @@
 /* Regions joined across facets (affine_pieces.h). */
 #include "region/affine_pieces.h"
+#include "base/room.h"
 #include "base/stop.h"
 #include "exact/cone.h"
 
@@ -161,28 +162,13 @@ compare_sides(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-static clarke_status
-make_room(clarke_affine_pieces *s, clarke_error *err)
-{
-  clarke_piece_region *region;
-
-  if (s->n < s->room)
-    return CLARKE_OK;
-  region = reallocarray(s->region, 2 * s->room + 16, sizeof *region);
-  if (region == NULL)
-    return clarke_no_memory(err);
-  s->region = region;
-  s->room = 2 * s->room + 16;
-  return CLARKE_OK;
-}
-
 clarke_status
 clarke_affine_pieces_add(clarke_affine_pieces *s, const clarke_region *region, size_t function, clarke_error *err)
 {
   const size_t rows = (size_t)fmpz_mat_nrows(region->cone);
   clarke_piece_region *r;
   size_t kept = 0;
-  clarke_status status = make_room(s, err);
+  clarke_status status = clarke_make_room(&s->region, &s->room, s->n + 1, sizeof *s->region, err);
 
   if (status != CLARKE_OK)
     return status;

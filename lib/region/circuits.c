@@ -1,5 +1,6 @@
 /* Circuits, clauses and their watches (circuits.h). */
 #include "region/circuits.h"
+#include "base/room.h"
 #include "base/stop.h"
 #include "base/verify.h"
 
@@ -76,30 +77,11 @@ clarke_circuits_clear(clarke_circuits *c)
   memset(c, 0, sizeof *c);
 }
 
-/* Room for n + more entries of an array. */
-static clarke_status
-make_room(void **array, size_t *room, size_t n, size_t more, size_t size, clarke_error *err)
-{
-  size_t wanted = *room;
-  void *grown;
-
-  if (n + more <= *room)
-    return CLARKE_OK;
-  while (wanted < n + more)
-    wanted = 2 * wanted + 16;
-  grown = reallocarray(*array, wanted, size);
-  if (grown == NULL)
-    return clarke_no_memory(err);
-  *array = grown;
-  *room = wanted;
-  return CLARKE_OK;
-}
-
 static clarke_status
 put_watch(clarke_circuits *c, uint32_t place, size_t clause, clarke_error *err)
 {
   clarke_watch_list *w = &c->watch[place];
-  clarke_status status = make_room((void **)&w->clause, &w->room, w->n, 1, sizeof *w->clause, err);
+  clarke_status status = clarke_make_room(&w->clause, &w->room, w->n + 1, sizeof *w->clause, err);
 
   if (status == CLARKE_OK)
     w->clause[w->n++] = clause;
@@ -155,11 +137,11 @@ static clarke_status
 add_clause(clarke_circuits *c, size_t circuit, bool opposite, const clarke_trail *t, clarke_error *err)
 {
   const clarke_circuit *from = &c->circuit[circuit];
-  clarke_status status = make_room((void **)&c->clause, &c->clause_room, c->n_clauses, 1, sizeof *c->clause, err);
+  clarke_status status = clarke_make_room(&c->clause, &c->clause_room, c->n_clauses + 1, sizeof *c->clause, err);
   clarke_clause *clause;
 
   if (status == CLARKE_OK)
-    status = make_room((void **)&c->place, &c->place_room, c->n_places, from->n, sizeof *c->place, err);
+    status = clarke_make_room(&c->place, &c->place_room, c->n_places + from->n, sizeof *c->place, err);
   if (status != CLARKE_OK)
     return status;
   clause = &c->clause[c->n_clauses];
@@ -175,7 +157,7 @@ clarke_status
 clarke_circuits_add(clarke_circuits *c, const size_t *row, const fmpz *value, size_t n, const clarke_trail *t,
                     clarke_error *err)
 {
-  clarke_status status = make_room((void **)&c->circuit, &c->room, c->n, 1, sizeof *c->circuit, err);
+  clarke_status status = clarke_make_room(&c->circuit, &c->room, c->n + 1, sizeof *c->circuit, err);
   clarke_circuit *circuit;
   bool free_to_turn = true;
 

@@ -1,5 +1,6 @@
 /* A hash table of integer vectors (vector_set.h). */
 #include "region/vector_set.h"
+#include "base/room.h"
 #include "base/stop.h"
 
 #include <flint/fmpz_vec.h>
@@ -51,15 +52,10 @@ slot_of(const clarke_vector_set *s, const fmpz *vector)
 static clarke_status
 grow(clarke_vector_set *s, clarke_error *err)
 {
-  fmpz *vector;
-
   if (s->n < s->room)
     return CLARKE_OK;
-  vector = reallocarray(s->vector, 2 * s->room + 16, (s->width + 1) * sizeof *vector);
-  if (vector == NULL)
+  if (!clarke_room(&s->vector, &s->room, s->n + 1, (s->width + 1) * sizeof *s->vector))
     return clarke_no_memory(err);
-  s->vector = vector;
-  s->room = 2 * s->room + 16;
   free(s->slot);
   for (s->slots = 64; s->slots < 2 * s->room; s->slots *= 2)
     ;

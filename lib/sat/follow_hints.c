@@ -1,5 +1,6 @@
 /* Following LRAT: hints say which clauses propagate (follow.h). Deleted clauses are kept; that costs memory alone. */
 #include "base/stop.h"
+#include "base/room.h"
 #include "sat/follow_inside.h"
 
 #include <stdlib.h>
@@ -125,15 +126,8 @@ assume(lrat *l, literals c)
 static bool
 put_hint(lrat *l, uint32_t number)
 {
-  if (l->n_hints == l->hint_capacity) {
-    size_t capacity = l->hint_capacity == 0 ? 64 : 2 * l->hint_capacity;
-    uint32_t *grown = realloc(l->hint, capacity * sizeof *grown);
-
-    if (grown == NULL)
-      return false;
-    l->hint = grown;
-    l->hint_capacity = capacity;
-  }
+  if (!clarke_room(&l->hint, &l->hint_capacity, l->n_hints + 1, sizeof *l->hint))
+    return false;
   l->hint[l->n_hints++] = number;
   return true;
 }

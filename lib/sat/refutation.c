@@ -1,5 +1,6 @@
 /* Refutations (refutation.h): kept end to end, and trimmed. */
 #include "sat/refutation.h"
+#include "base/room.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,31 +21,11 @@ clarke_refutation_clear(clarke_sat_refutation *r)
   clarke_refutation_init(r);
 }
 
-/* Room for one more than n; *capacity is kept. */
-static bool
-has_room(void **array, size_t n, size_t *capacity, size_t size)
-{
-  size_t more = *capacity == 0 ? 256 : 2 * *capacity;
-  void *grown;
-
-  if (n < *capacity)
-    return true;
-  grown = realloc(*array, more * size);
-  if (grown == NULL)
-    return false;
-  *array = grown;
-  *capacity = more;
-  return true;
-}
-
 bool
 clarke_refutation_literal(clarke_sat_refutation *r, int32_t literal)
 {
-  void *array = r->literal;
-
-  if (!has_room(&array, r->n_literals, &r->literal_capacity, sizeof *r->literal))
+  if (!clarke_room(&r->literal, &r->literal_capacity, r->n_literals + 1, sizeof *r->literal))
     return false;
-  r->literal = array;
   r->literal[r->n_literals++] = literal;
   return true;
 }
@@ -52,11 +33,8 @@ clarke_refutation_literal(clarke_sat_refutation *r, int32_t literal)
 bool
 clarke_refutation_hint(clarke_sat_refutation *r, size_t number)
 {
-  void *array = r->hint;
-
-  if (!has_room(&array, r->n_hints, &r->hint_capacity, sizeof *r->hint))
+  if (!clarke_room(&r->hint, &r->hint_capacity, r->n_hints + 1, sizeof *r->hint))
     return false;
-  r->hint = array;
   r->hint[r->n_hints++] = (uint32_t)number;
   return true;
 }
@@ -64,22 +42,12 @@ clarke_refutation_hint(clarke_sat_refutation *r, size_t number)
 uint32_t
 clarke_refutation_end(clarke_sat_refutation *r)
 {
-  size_t capacity = r->capacity == 0 ? 256 : 2 * r->capacity;
+  size_t of_literals = r->capacity;
 
-  if (r->n_given + r->n >= UINT32_MAX - 1)
+  if (r->n_given + r->n >= UINT32_MAX - 1 ||
+      !clarke_room(&r->first_literal, &of_literals, r->n + 2, sizeof *r->first_literal) ||
+      !clarke_room(&r->first_hint, &r->capacity, r->n + 2, sizeof *r->first_hint))
     return 0;
-  if (r->n + 2 > r->capacity) {
-    size_t *literals = realloc(r->first_literal, capacity * sizeof *literals), *hints;
-
-    if (literals == NULL)
-      return 0;
-    r->first_literal = literals;
-    hints = realloc(r->first_hint, capacity * sizeof *hints);
-    if (hints == NULL)
-      return 0;
-    r->first_hint = hints;
-    r->capacity = capacity;
-  }
   if (r->n == 0)
     r->first_literal[0] = r->first_hint[0] = 0;
   r->n++;

@@ -1,5 +1,6 @@
 /* Clauses, their watches, and unit propagation. */
 #include "sat/solver.h"
+#include "base/room.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,17 +12,9 @@ watch(clarke_solver *s, uint32_t literal, uint32_t clause, uint32_t other)
 {
   clarke_watches *w = &s->watches[literal];
 
-  if (w->n == w->capacity) {
-    size_t capacity = w->capacity == 0 ? 8 : 2 * w->capacity;
-    clarke_watch *grown = realloc(w->at, capacity * sizeof *grown);
-
-    if (grown == NULL) {
-      s->failed = true;
-      return;
-    }
-    w->at = grown;
-    w->capacity = capacity;
-  }
+  s->failed = s->failed || !clarke_room(&w->at, &w->capacity, w->n + 1, sizeof *w->at);
+  if (s->failed)
+    return;
   w->at[w->n++] = (clarke_watch){clause, other};
 }
 

@@ -1,6 +1,7 @@
 /* Clauses rewritten to three literals, and padded (three.h). */
 #include "sat/three.h"
 #include "base/limit.h"
+#include "base/room.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,15 +23,8 @@ clarke_three_clear(clarke_three *t)
 static clarke_status
 add(clarke_three *t, int32_t a, int32_t b, int32_t c, clarke_error *err)
 {
-  if (t->n_clauses == t->capacity) {
-    size_t capacity = t->capacity == 0 ? 64 : 2 * t->capacity;
-    int32_t (*grown)[3] = realloc(t->clause, capacity * sizeof *grown);
-
-    if (grown == NULL)
-      return clarke_no_memory(err);
-    t->clause = grown;
-    t->capacity = capacity;
-  }
+  if (!clarke_room(&t->clause, &t->capacity, t->n_clauses + 1, sizeof *t->clause))
+    return clarke_no_memory(err);
   memcpy(t->clause[t->n_clauses++], (int32_t[3]){a, b, c}, sizeof *t->clause);
   return CLARKE_OK;
 }

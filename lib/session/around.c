@@ -13,7 +13,7 @@ clarke_around_init(clarke_around *a)
 {
   memset(a, 0, sizeof *a);
   clarke_execution_init(&a->execution);
-  clarke_patterns_init(&a->tree);
+  clarke_patterns_init(&a->patterns);
 }
 
 void
@@ -21,7 +21,7 @@ clarke_around_clear(clarke_around *a)
 {
   if (a->walks)
     clarke_walk_clear(&a->walk);
-  clarke_patterns_clear(&a->tree);
+  clarke_patterns_clear(&a->patterns);
   clarke_execution_clear(&a->execution);
   free(a->needed);
   clarke_around_init(a);
@@ -30,9 +30,9 @@ clarke_around_clear(clarke_around *a)
 static void
 count(clarke_around *a)
 {
-  for (size_t i = 0; i < a->tree.n; i++) {
-    a->realized += a->tree.pattern[i].realized;
-    a->undecided += !a->tree.pattern[i].realized;
+  for (size_t i = 0; i < a->patterns.n; i++) {
+    a->realized += a->patterns.pattern[i].realized;
+    a->undecided += !a->patterns.pattern[i].realized;
   }
 }
 
@@ -51,7 +51,7 @@ clarke_around_find(clarke_around *a, const clarke_code *p, mpq_t *point, clarke_
   if (status == CLARKE_OK && a->execution.open)
     status = clarke_code_fail(p, a->execution.open_at, err, "a comparison at the point that no precision decides");
   if (status == CLARKE_OK)
-    status = clarke_patterns_find(&a->tree, &a->execution, err);
+    status = clarke_patterns_find(&a->patterns, &a->execution, err);
   a->stopped = status == CLARKE_ESTOPPED;
   if (status == CLARKE_OK || a->stopped)
     count(a);
@@ -102,5 +102,5 @@ clarke_around_prove(const clarke_around *a, const clarke_region_function *f, con
 {
   const clarke_patterns_statement statement = {.function = {clarke_base_name(model), f->sha256, f->output}, .network = f->network, .held = a->p, .point = point};
 
-  return clarke_patterns_prove(&a->tree, &statement, path, err);
+  return clarke_patterns_prove(&a->patterns, &statement, path, err);
 }

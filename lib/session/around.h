@@ -14,9 +14,9 @@ typedef struct {
   bool *needed; /* by instruction: an output depends on it */
   size_t kinks; /* that are needed */
   clarke_execution execution;
-  clarke_patterns tree;
-  size_t realized, undecided; /* patterns of the tree */
-  bool stopped;               /* work was told to; the tree holds what was found before, and says nothing of the rest */
+  clarke_patterns patterns;
+  size_t realized, undecided; /* of the patterns */
+  bool stopped;               /* work was told to; they are what was found before, and the rest is not known */
   clarke_walk walk;           /* at the end of the pattern shown last */
   bool walks;
 } clarke_around;

@@ -227,6 +227,7 @@ read_model(clarke_audit_session *s, const clarke_audit_request *r, clarke_error 
   clarke_model_init(&model);
   status = parse(&model, r->model->data, r->model->size, r->model_path, err);
   s->external = model.external;
+  model.surrogates = s->profile.surrogates;
   if (status == CLARKE_OK)
     status = choose_output(s, &model, r->output, err);
   if (status == CLARKE_OK && r->whole)
@@ -293,9 +294,11 @@ clarke_status
 clarke_audit_session_read(clarke_audit_session *s, const clarke_audit_request *r, clarke_error *err)
 {
   clarke_status status = r->profile_text == NULL
-                           ? clarke_profile_load(&s->profile, r->profile, err)
+                           ? clarke_profile_load_surrogates(&s->profile, r->profile, err)
                            : clarke_profile_parse(&s->profile, r->profile_text, strlen(r->profile_text), r->profile, err);
 
+  if (status == CLARKE_OK && r->recorded)
+    status = clarke_profile_check_plain(&s->profile, err);
   if (status == CLARKE_OK)
     status = read_batch(s, r, err);
   if (status == CLARKE_OK)

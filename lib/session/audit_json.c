@@ -1,5 +1,6 @@
 /* The audit as one JSON object (docs/tutorial.md). */
 #include "audit/reason.h"
+#include "op/surrogate.h"
 #include "session/audit.h"
 #include "session/json.h"
 
@@ -157,6 +158,20 @@ touches_json(const clarke_audit_session *s)
   return list;
 }
 
+static json_t *
+surrogates_json(const clarke_graph *g)
+{
+  json_t *list = json_array();
+
+  for (size_t i = clarke_surrogate_next(g, 0); i != CLARKE_NONE; i = clarke_surrogate_next(g, i + 1)) {
+    char *text = clarke_surrogate_text(g, i);
+
+    clarke_json_append(&list, text != NULL ? clarke_json_text(text) : NULL);
+    free(text);
+  }
+  return list;
+}
+
 json_t *
 clarke_audit_json(const clarke_audit_session *s)
 {
@@ -189,6 +204,8 @@ clarke_audit_json(const clarke_audit_session *s)
     clarke_json_set(&j, "touched_kinks", touches_json(s));
   if (j != NULL && s->zeros_asked)
     clarke_json_set(&j, "zero_gradients", clarke_zeros_json(s));
+  if (clarke_surrogate_next(&s->graph, 0) != CLARKE_NONE)
+    clarke_json_set(&j, "surrogates", surrogates_json(&s->graph));
   if (s->n_notes > 0) {
     json_t *notes = json_array();
 

@@ -1,6 +1,7 @@
 /* The gradient that ran, where doubles certified every node: no exact pass is made (certify.h). */
 #include "session/certify.h"
 
+#include "base/room.h"
 #include "exact/upward.h"
 #include "session/gradient.h"
 #include "session/vague.h"
@@ -84,15 +85,8 @@ find_places(clarke_branch **place, const clarke_certify *c, size_t step)
 static bool
 add_touch(along *a, clarke_touch touch)
 {
-  if (a->n == a->capacity) {
-    const size_t wanted = 2 * a->capacity + 64;
-    clarke_touch *grown = realloc(a->touch, wanted * sizeof *grown);
-
-    if (grown == NULL)
-      return false;
-    a->touch = grown;
-    a->capacity = wanted;
-  }
+  if (!clarke_room(&a->touch, &a->capacity, a->n + 1, sizeof *a->touch))
+    return false;
   a->touch[a->n++] = touch;
   return true;
 }

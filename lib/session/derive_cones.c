@@ -3,6 +3,7 @@
 #include "session/derive.h"
 
 #include "base/limit.h"
+#include "base/room.h"
 #include "base/stop.h"
 #include "program/hold.h"
 #include "region/functions.h"
@@ -95,13 +96,8 @@ keep_gradient(clarke_patterns *t, const clarke_region *region, clarke_error *err
   clarke_pattern *p;
   clarke_status status;
 
-  if (t->n == t->capacity) {
-    p = reallocarray(t->pattern, 2 * t->capacity + 16, sizeof *p);
-    if (p == NULL)
-      return clarke_no_memory(err);
-    t->pattern = p;
-    t->capacity = 2 * t->capacity + 16;
-  }
+  if (!clarke_room(&t->pattern, &t->capacity, t->n + 1, sizeof *t->pattern))
+    return clarke_no_memory(err);
   p = &t->pattern[t->n++];
   *p = (clarke_pattern){.exact = true, .realized = true, .first_order = true};
   status = set_gradient(p, t, region->forms, err);
@@ -170,7 +166,7 @@ find(void *context, bool *found, clarke_patterns *t, clarke_error *err)
   status = gather(found, &g, err);
   if (status == CLARKE_OK && !*found)
     clarke_patterns_clear(t);
-  t->cones = t->complete = t->all_known = *found;
+  t->cones = t->tree.complete = t->all_known = *found;
   return status;
 }
 

@@ -1,6 +1,7 @@
 /* Pieces along a segment, and the integral over them (segment.h). */
 #include "session/segment.h"
 
+#include "base/room.h"
 #include "base/stop.h"
 #include "base/text.h"
 #include "program/execute.h"
@@ -69,13 +70,8 @@ take_region(void *context, bool *go_on, const clarke_region *region, clarke_erro
   clarke_segment *s = c->s;
   clarke_segment_piece *piece;
 
-  if (s->n == s->room) {
-    piece = reallocarray(s->piece, 2 * s->room + 16, sizeof *piece);
-    if (piece == NULL)
-      return clarke_no_memory(err);
-    s->piece = piece;
-    s->room = 2 * s->room + 16;
-  }
+  if (!clarke_room(&s->piece, &s->room, s->n + 1, sizeof *s->piece))
+    return clarke_no_memory(err);
   piece = &s->piece[s->n];
   piece->slope = clarke_rationals(s->n_outputs);
   if (piece->slope == NULL)

@@ -42,7 +42,7 @@ clarke_piece_parts(mpq_t q, unsigned long n, long bits)
 }
 
 void
-clarke_piece_vanish(clarke_number *y, const clarke_hypers *h)
+clarke_piece_off(clarke_number *y, unsigned long units, long unit, unsigned long least, long tiny)
 {
   clarke_number one;
   mpq_t q;
@@ -50,10 +50,18 @@ clarke_piece_vanish(clarke_number *y, const clarke_hypers *h)
   mpq_init(q);
   clarke_number_init(&one);
   clarke_number_set_si(&one, 1);
-  clarke_piece_parts(q, CLARKE_ROUNDINGS, h->rounding.tiny);
+  clarke_piece_parts(q, units, unit);
+  clarke_piece_widen(y, q, y);
+  clarke_piece_parts(q, least, tiny);
   clarke_piece_widen(y, q, &one);
   clarke_number_clear(&one);
   mpq_clear(q);
+}
+
+void
+clarke_piece_vanish(clarke_number *y, const clarke_hypers *h)
+{
+  clarke_piece_off(y, 0, 0, CLARKE_ROUNDINGS, h->rounding.tiny);
 }
 
 void

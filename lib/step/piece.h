@@ -11,6 +11,8 @@
 void clarke_piece_parts(mpq_t q, unsigned long n, long bits);
 /* y holds all that is at most q |x| away, too. */
 void clarke_piece_widen(clarke_number *y, const mpq_t q, const clarke_number *x);
+/* y as it may be where it is off by `units` 2^-unit of itself, and by `least` 2^-tiny. */
+void clarke_piece_off(clarke_number *y, unsigned long units, long unit, unsigned long least, long tiny);
 /* y is the larger one; where balls do not tell, it holds both. */
 void clarke_piece_larger(clarke_number *y, const clarke_number *a, const clarke_number *b);
 /* y as it may be where results that are too small vanish. */

@@ -1,12 +1,14 @@
 #include "step/rule.h"
 
 #include "exact/literal.h"
+#include "step/lbfgs.h"
 #include "step/piece.h"
 #include "step/whole.h"
 
 #include <string.h>
 
 #define BITS CLARKE_STEP_PRECISION
+#define MOST_COUNT 1000000UL /* of iterations, evaluations, pairs */
 
 const char *const clarke_slot_names[CLARKE_N_SLOTS] = {"psi", "m", "v", "u", "prev", "size", "ax", "row", "col"};
 
@@ -18,6 +20,8 @@ static const char *const hyper_names[CLARKE_N_HYPERS] = {
   [CLARKE_HYPER_SIZE_MIN] = "size-min", [CLARKE_HYPER_SIZE_MAX] = "size-max",
   [CLARKE_HYPER_BETA2_DECAY] = "beta2-decay", [CLARKE_HYPER_EPS2] = "eps2", [CLARKE_HYPER_CLIP] = "clip",
   [CLARKE_HYPER_NS_A] = "ns-a", [CLARKE_HYPER_NS_B] = "ns-b", [CLARKE_HYPER_NS_C] = "ns-c", [CLARKE_HYPER_NS_STEPS] = "ns-steps",
+  [CLARKE_HYPER_MAX_ITER] = "max-iter", [CLARKE_HYPER_MAX_EVAL] = "max-eval", [CLARKE_HYPER_TOLERANCE_GRAD] = "tolerance-grad",
+  [CLARKE_HYPER_TOLERANCE_CHANGE] = "tolerance-change", [CLARKE_HYPER_HISTORY_SIZE] = "history-size",
 };
 
 const char *
@@ -323,20 +327,8 @@ step_nadam(clarke_step_entry *e, const clarke_number *g, const clarke_hypers *h,
 static void
 single(clarke_number *product, const clarke_hypers *h)
 {
-  clarke_number one;
-  mpq_t q;
-
-  if (h->rounding.unit == 0)
-    return;
-  mpq_init(q);
-  clarke_number_init(&one);
-  clarke_number_set_si(&one, 1);
-  clarke_piece_parts(q, 3, 24);
-  clarke_piece_widen(product, q, product);
-  clarke_piece_parts(q, 1, 126);
-  clarke_piece_widen(product, q, &one);
-  clarke_number_clear(&one);
-  mpq_clear(q);
+  if (h->rounding.unit != 0)
+    clarke_piece_off(product, 3, 24, 1, 126);
 }
 
 void
@@ -633,8 +625,11 @@ clarke_rule_at(size_t i)
 {
   const size_t n = sizeof rules / sizeof *rules, of_torch = n + CLARKE_N_TORCH_RULES;
 
-  return i < n ? &rules[i]
-         : i < of_torch ? &clarke_torch_rules[i - n] : i - of_torch < CLARKE_N_WHOLE_RULES ? &clarke_whole_rules[i - of_torch] : NULL;
+  if (i < of_torch)
+    return i < n ? &rules[i] : &clarke_torch_rules[i - n];
+  if (i - of_torch < CLARKE_N_WHOLE_RULES)
+    return &clarke_whole_rules[i - of_torch];
+  return i - of_torch == CLARKE_N_WHOLE_RULES ? &clarke_lbfgs_rule : NULL;
 }
 
 const clarke_rule *
@@ -718,6 +713,39 @@ check_whole(const clarke_hypers *h, const clarke_rule *r, clarke_error *err)
   return CLARKE_OK;
 }
 
+static bool
+is_count(const mpq_t q, unsigned long least)
+{
+  return mpz_cmp_ui(mpq_denref(q), 1) == 0 && mpq_cmp_ui(q, least, 1) >= 0 && mpq_cmp_ui(q, MOST_COUNT, 1) <= 0;
+}
+
+/* Where it is not given, --max-eval is five quarters of --max-iter, rounded down. */
+static clarke_status
+check_evaluating(clarke_hypers *h, const clarke_rule *r, clarke_error *err)
+{
+  static const struct {
+    clarke_hyper h;
+    unsigned long least;
+  } counts[] = {{CLARKE_HYPER_MAX_ITER, 1}, {CLARKE_HYPER_MAX_EVAL, 0}, {CLARKE_HYPER_HISTORY_SIZE, 1}};
+
+  for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+    if (!is_count(h->of[counts[i].h], counts[i].least))
+      return clarke_fail(err, CLARKE_EINPUT, "--%s is no whole number from %lu to a million", hyper_names[counts[i].h], counts[i].least);
+  if (h->place != CLARKE_EPS_OUTSIDE || h->decay != CLARKE_DECAY_COUPLED || h->preconditioned)
+    return clarke_fail(err, CLARKE_EINPUT, "%s has no --eps-place, no --decay and no --preconditioned", r->name);
+  if (!h->given[CLARKE_HYPER_MAX_EVAL])
+    mpq_set_ui(h->of[CLARKE_HYPER_MAX_EVAL], mpz_get_ui(mpq_numref(h->of[CLARKE_HYPER_MAX_ITER])) * 5 / 4, 1);
+  return CLARKE_OK;
+}
+
+/* May the number be below 0? */
+static bool
+is_signed(int k)
+{
+  return k == CLARKE_HYPER_BETA2_DECAY || (k >= CLARKE_HYPER_NS_A && k <= CLARKE_HYPER_NS_C) || k == CLARKE_HYPER_TOLERANCE_GRAD
+         || k == CLARKE_HYPER_TOLERANCE_CHANGE;
+}
+
 /* beta > gamma is what Algorithms 3 and 4 ask for; INNA in its own form takes any beta but 0. */
 static clarke_status
 check_values(const clarke_hypers *h, const clarke_rule *r, clarke_error *err)
@@ -725,7 +753,7 @@ check_values(const clarke_hypers *h, const clarke_rule *r, clarke_error *err)
   static const clarke_hyper below_one[] = {CLARKE_HYPER_SIGMA, CLARKE_HYPER_MOMENTUM};
 
   for (int k = 0; k < CLARKE_N_HYPERS; k++)
-    if (mpq_sgn(h->of[k]) < 0 && k != CLARKE_HYPER_BETA2_DECAY && !(k >= CLARKE_HYPER_NS_A && k <= CLARKE_HYPER_NS_C))
+    if (mpq_sgn(h->of[k]) < 0 && !is_signed(k))
       return clarke_fail(err, CLARKE_EINPUT, "--%s is below 0", hyper_names[k]);
   for (size_t k = 0; k < sizeof below_one / sizeof *below_one; k++)
     if (mpq_cmp_ui(h->of[below_one[k]], 1, 1) >= 0)
@@ -761,7 +789,9 @@ clarke_rule_check(clarke_hypers *h, const clarke_rule *r, clarke_error *err)
   if (h->decay == CLARKE_DECAY_OF_RULE)
     h->decay = r->coupled ? CLARKE_DECAY_COUPLED : CLARKE_DECAY_DECOUPLED;
   h->nesterov = h->nesterov || (clarke_rule_takes(r, CLARKE_HYPER_NS_STEPS) && !h->plain);
-  return status == CLARKE_OK ? check_values(h, r, err) : status;
+  if (status == CLARKE_OK)
+    status = check_values(h, r, err);
+  return status == CLARKE_OK && r->evaluates ? check_evaluating(h, r, err) : status;
 }
 
 /* --- a step ------------------------------------------------------------------------------------------------------------ */
@@ -796,7 +826,7 @@ clarke_rule_step(clarke_step_entry *e, const clarke_rule *r, const clarke_number
   clarke_status status;
 
   if (r->step == NULL)
-    return clarke_fail(err, CLARKE_EINPUT, "%s is a rule of whole tensors, not of entries", r->name);
+    return clarke_fail(err, CLARKE_EINPUT, "%s is a rule of whole tensors, or of all, not of entries", r->name);
   clarke_number_init(&d);
   clarke_piece_decay(e, &d, g, h);
   status = r->step(e, &d, h, k, err);

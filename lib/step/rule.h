@@ -30,6 +30,7 @@ typedef enum {
   CLARKE_HYPER_ETA_MINUS, CLARKE_HYPER_ETA_PLUS, CLARKE_HYPER_SIZE_MIN, CLARKE_HYPER_SIZE_MAX, /* of torch-rprop */
   CLARKE_HYPER_BETA2_DECAY, CLARKE_HYPER_EPS2, CLARKE_HYPER_CLIP,          /* of torch-adafactor */
   CLARKE_HYPER_NS_A, CLARKE_HYPER_NS_B, CLARKE_HYPER_NS_C, CLARKE_HYPER_NS_STEPS, /* of torch-muon: its polynomial, and how often */
+  CLARKE_HYPER_MAX_ITER, CLARKE_HYPER_MAX_EVAL, CLARKE_HYPER_TOLERANCE_GRAD, CLARKE_HYPER_TOLERANCE_CHANGE, CLARKE_HYPER_HISTORY_SIZE, /* of torch-lbfgs */
   CLARKE_N_HYPERS,
 } clarke_hyper;
 const char *clarke_hyper_name(clarke_hyper h); /* "weight-decay" */
@@ -73,6 +74,7 @@ struct clarke_rule {
   const char *momentum, *sigma, *eps, *weight_decay; /* defaults; NULL: the rule has none */
   const char *others[CLARKE_N_HYPERS];               /* those of what few rules have */
   bool inside, coupled;         /* of the rule itself */
+  bool evaluates;               /* its step asks for gradients where it goes (step/lbfgs.h); then step and whole are NULL */
   bool sparse;                  /* what a sparse gradient does not have stays as it is */
   clarke_status (*step)(clarke_step_entry *e, const clarke_number *g, const clarke_hypers *h, size_t k, clarke_error *err);
   clarke_status (*whole)(struct clarke_step_whole *w, const clarke_number *g, const clarke_hypers *h, size_t k,

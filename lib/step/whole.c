@@ -84,20 +84,8 @@ static void
 round_sum(clarke_number *sum, size_t n, const clarke_hypers *h)
 {
   const long unit = h->rounding.unit < SUM_BITS && !h->rounding.coarse ? SUM_BITS : h->rounding.unit;
-  clarke_number one;
-  mpq_t q;
-
-  if (h->rounding.unit == 0)
-    return;
-  mpq_init(q);
-  clarke_number_init(&one);
-  clarke_number_set_si(&one, 1);
-  clarke_piece_parts(q, (n + CLARKE_ROUNDINGS) * (h->rounding.coarse ? 2 : 1), unit);
-  clarke_piece_widen(sum, q, sum);
-  clarke_piece_parts(q, n, h->rounding.tiny);
-  clarke_piece_widen(sum, q, &one);
-  clarke_number_clear(&one);
-  mpq_clear(q);
+  if (h->rounding.unit != 0)
+    clarke_piece_off(sum, (n + CLARKE_ROUNDINGS) * (h->rounding.coarse ? 2 : 1), unit, n, h->rounding.tiny);
 }
 
 /* The sum of the squares of n numbers, each `stride` behind the one before. */

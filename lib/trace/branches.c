@@ -1,5 +1,6 @@
 #include "trace/branches.h"
 
+#include "base/room.h"
 #include "network/pass/piecewise.h"
 
 #include <stdlib.h>
@@ -24,8 +25,8 @@ typedef struct {
   clarke_branches *p;
   const clarke_certify *c;
   clarke_replay *r;
-  clarke_forward all; /* made when winners differ */
-  bool made;
+  clarke_forward exact; /* made when winners differ: over the samples where they do */
+  size_t *column;       /* a sample's place there; NULL: it is not made */
   clarke_error *err;
 } work;
 
@@ -35,15 +36,8 @@ add(work *w, clarke_divergence kind, size_t step, size_t e, bool alike)
   clarke_branches *p = w->p;
   const size_t n = w->c->pass.n;
 
-  if (p->n == p->capacity) {
-    const size_t wanted = 2 * p->capacity + 64;
-    clarke_parted *grown = realloc(p->parted, wanted * sizeof *grown);
-
-    if (grown == NULL)
-      return clarke_no_memory(w->err);
-    p->parted = grown;
-    p->capacity = wanted;
-  }
+  if (!clarke_room(&p->parted, &p->capacity, p->n + 1, sizeof *p->parted))
+    return clarke_no_memory(w->err);
   p->parted[p->n++] = (clarke_parted){kind, step, e / n, e % n, alike};
   return CLARKE_OK;
 }
@@ -112,21 +106,6 @@ recorded_winner(const clarke_certify *c, size_t step, size_t e)
            : clarke_roundoff_winner(&c->rounded, &c->g->steps[step], e);
 }
 
-/* -1, 0, 1 as two entries of what a window pools compare exactly; 2: that is not known. */
-static clarke_status
-compare_entries(int *sign, work *w, size_t step, size_t a, size_t b, size_t j)
-{
-  const size_t x = w->c->g->steps[step].in[0].value;
-  clarke_status status = CLARKE_OK;
-
-  if (!w->made)
-    status = clarke_replay_all(&w->all, w->r, false, PRECISION, w->err);
-  w->made = true;
-  if (status == CLARKE_OK)
-    *sign = clarke_matrix_compare_entries(&w->all.value[x], a, b, j);
-  return status;
-}
-
 /* Touches are in order: that of an entry; NULL: none. */
 static const clarke_touch *
 touch_at(const clarke_replay *r, size_t step, size_t feature, size_t sample)
@@ -150,18 +129,82 @@ touch_at(const clarke_replay *r, size_t step, size_t feature, size_t sample)
            : NULL;
 }
 
+/* The feature that is exactly a window's winner; CLARKE_NONE: that is not known. */
+static size_t
+exact_winner(const work *w, size_t step, size_t e)
+{
+  const clarke_step *s = &w->c->g->steps[step];
+  const size_t n = w->c->pass.n;
+  const clarke_branch exact = w->r->piece[step][e];
+  const clarke_touch *t = exact < 0 ? touch_at(w->r, step, e / n, e % n) : NULL;
+
+  if (exact >= 0)
+    return s->in[0].map[e / n * s->width + (size_t)exact];
+  return t != NULL ? t->option[0] : CLARKE_NONE;
+}
+
+/* The samples of all windows whose winners may differ; of coupled ones all. */
+static size_t
+find_samples(size_t *sample, bool *mark, const work *w)
+{
+  const clarke_graph *g = w->c->g;
+  const size_t n = w->c->pass.n;
+  const bool all = clarke_graph_couples(g);
+  size_t found = 0;
+
+  for (size_t i = 0; i < g->n_steps && !all; i++) {
+    const size_t entries = g->steps[i].kind == CLARKE_MAX ? g->values[g->steps[i].out].count * n : 0;
+
+    for (size_t e = 0; e < entries; e++)
+      mark[e % n] = mark[e % n] || exact_winner(w, i, e) != recorded_winner(w->c, i, e);
+  }
+  for (size_t j = 0; j < n; j++)
+    if (mark[j] || all)
+      sample[found++] = j;
+  return found;
+}
+
+static clarke_status
+make_exact(work *w)
+{
+  const size_t n = w->c->pass.n;
+  size_t *sample = malloc((n + 1) * sizeof *sample), found = 0;
+  bool *mark = calloc(n + 1, sizeof *mark);
+  clarke_status status = CLARKE_OK;
+
+  w->column = calloc(n + 1, sizeof *w->column);
+  if (sample == NULL || mark == NULL || w->column == NULL)
+    status = clarke_no_memory(w->err);
+  if (status == CLARKE_OK)
+    found = find_samples(sample, mark, w);
+  for (size_t k = 0; k < found; k++)
+    w->column[sample[k]] = k;
+  if (status == CLARKE_OK)
+    status = clarke_replay_some(&w->exact, w->r, sample, found, false, PRECISION, w->err);
+  free(sample);
+  free(mark);
+  return status;
+}
+
+/* -1, 0, 1 as two entries of what a window pools compare exactly; 2: that is not known. */
+static clarke_status
+compare_entries(int *sign, work *w, size_t step, size_t a, size_t b, size_t j)
+{
+  const size_t x = w->c->g->steps[step].in[0].value;
+  const clarke_status status = w->column == NULL ? make_exact(w) : CLARKE_OK;
+
+  if (status == CLARKE_OK)
+    *sign = clarke_matrix_compare_entries(&w->exact.value[x], a, b, w->column[j]);
+  return status;
+}
+
 static clarke_status
 compare_window(work *w, size_t step, size_t e, clarke_branch exact, clarke_branch recorded)
 {
-  const clarke_step *s = &w->c->g->steps[step];
-  const size_t n = w->c->pass.n, winner = recorded_winner(w->c, step, e);
-  const clarke_touch *t = exact < 0 ? touch_at(w->r, step, e / n, e % n) : NULL;
-  size_t largest = t != NULL ? t->option[0] : CLARKE_NONE;
+  const size_t n = w->c->pass.n, winner = recorded_winner(w->c, step, e), largest = exact_winner(w, step, e);
   int sign = 0;
   clarke_status status = CLARKE_OK;
 
-  if (exact >= 0)
-    largest = s->in[0].map[e / n * s->width + (size_t)exact];
   if (largest != winner && largest != CLARKE_NONE)
     status = compare_entries(&sign, w, step, winner, largest, e % n);
   if (status != CLARKE_OK)
@@ -264,11 +307,12 @@ clarke_branches_compare(clarke_branches *p, const clarke_certify *c, clarke_repl
   work w = {.p = p, .c = c, .r = r, .err = err};
   clarke_status status = CLARKE_OK;
 
-  clarke_forward_init(&w.all);
+  clarke_forward_init(&w.exact);
   for (size_t i = 0; i < c->g->n_steps && status == CLARKE_OK; i++)
     if (clarke_step_has_kinks(&c->g->steps[i]))
       status = compare_step(&w, i);
-  clarke_forward_clear(&w.all);
+  clarke_forward_clear(&w.exact);
+  free(w.column);
   return status;
 }
 

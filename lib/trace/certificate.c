@@ -266,12 +266,6 @@ count_entry(clarke_certificate *c, const entry *e, clarke_certainty judged)
 }
 
 bool
-clarke_certificate_is_vague(const clarke_certificate *c)
-{
-  return c->certainty == CLARKE_WITHIN_BOUND && !(clarke_up_by(c->slack, 0x1p32) <= c->norm * CLARKE_VAGUE);
-}
-
-bool
 clarke_certificate_judge_moved(clarke_certificate *c, const clarke_tensor *t, const double *number, const double *bound)
 {
   for (size_t k = 0; k < t->count; k++)

@@ -80,10 +80,6 @@ clarke_status clarke_certificate_judge(clarke_certificate *c, const clarke_tenso
 /* The same of exact numbers of the tensor's type, in its order. False, and nothing is judged: it is not these, number for number. */
 bool clarke_certificate_judge_moved(clarke_certificate *c, const clarke_tensor *t, const double *number, const double *bound);
 
-/* Is the bound so large beside the tensor that one of 0, its negative or its double might lie within it? Then an answer that it is
- * within the bound says little. A quarter of the norm is allowed. */
-bool clarke_certificate_is_vague(const clarke_certificate *c);
-
 /* The number of a type that is nearest to m(i,j), ties to even; infinite beyond its largest. m is exact. */
 double clarke_rounded(const clarke_matrix *m, size_t i, size_t j, clarke_dtype type);
 

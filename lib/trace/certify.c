@@ -1,5 +1,6 @@
 #include "trace/certify.h"
 
+#include "base/room.h"
 #include "trace/sieve.h"
 
 #include <math.h>
@@ -48,16 +49,9 @@ clarke_certify_clear(clarke_certify *c)
 clarke_certificate *
 clarke_certify_add(clarke_certify *c, clarke_part part, const char *name, const char *op, clarke_error *err)
 {
-  if (c->n == c->capacity) {
-    const size_t wanted = 2 * c->capacity + 16;
-    clarke_certificate *grown = realloc(c->certificate, wanted * sizeof *grown);
-
-    if (grown == NULL) {
-      clarke_no_memory(err);
-      return NULL;
-    }
-    c->certificate = grown;
-    c->capacity = wanted;
+  if (!clarke_room(&c->certificate, &c->capacity, c->n + 1, sizeof *c->certificate)) {
+    clarke_no_memory(err);
+    return NULL;
   }
   if (clarke_certificate_init(&c->certificate[c->n], part, name, op, err) != CLARKE_OK)
     return NULL;
@@ -320,6 +314,19 @@ sift(bool *decided, clarke_certify *c, clarke_error *err)
   return status == CLARKE_OK ? allocate(c, err) : status;
 }
 
+/* Gradients of activations are judged, and take much room: nobody asks for them again. */
+static void
+end_backward(clarke_certify *c)
+{
+  for (size_t v = 0; v < c->g->n_values; v++) {
+    if (c->g->values[v].constant)
+      continue;
+    clarke_rounding_sum_clear(&c->back.sum[v]);
+    clarke_matrix_clear(&c->grad[v]);
+    clarke_matrix_init(&c->grad[v]);
+  }
+}
+
 clarke_status
 clarke_certify_run(clarke_certify *c, clarke_error *err)
 {
@@ -347,6 +354,8 @@ clarke_certify_run(clarke_certify *c, clarke_error *err)
     status = clarke_certify_backward(c, err);
   if (status == CLARKE_OK)
     status = clarke_certify_statistics(&open, c, NULL, err);
+  if (status == CLARKE_OK)
+    end_backward(c);
   return status == CLARKE_OK ? add_rest(c, err) : status;
 }
 

@@ -42,6 +42,8 @@ clarke_certify_gradient(double **error, clarke_certify *c, size_t v, const char 
   made = clarke_certify_add(c, CLARKE_GRADIENT, name, op, err);
   if (made == NULL)
     return CLARKE_ENOMEM;
+  if (!c->g->values[v].constant && clarke_roundback_target(&c->back, v) == NULL)
+    return clarke_no_memory(err);
   bound = bounds_of(c, m, &c->back.sum[v], CLARKE_ROUNDBACK_SPARE);
   status = bound == NULL ? clarke_no_memory(err)
            : t == NULL   ? clarke_certify_follow(c, made, v, bound, m->rows * m->cols, err)

@@ -1,5 +1,6 @@
 /* Recorded winners of pools, and AD's slopes along the record (certify.h). */
 #include "trace/certify.h"
+#include "base/room.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,14 +19,8 @@ collect_touches(clarke_touch **touch, size_t *n, const clarke_forward *f, clarke
 
       if (code >= 0 || code == CLARKE_OPEN)
         continue;
-      if (*n == capacity) {
-        clarke_touch *grown = realloc(*touch, (2 * capacity + 64) * sizeof *grown);
-
-        if (grown == NULL)
-          return clarke_no_memory(err);
-        *touch = grown;
-        capacity = 2 * capacity + 64;
-      }
+      if (!clarke_room(touch, &capacity, *n + 1, sizeof **touch))
+        return clarke_no_memory(err);
       (*touch)[(*n)++] = (clarke_touch){.step = i, .feature = e / f->n, .sample = e % f->n, .kink = CLARKE_KINK_OF(code),
                                         .column = e % f->n};
     }

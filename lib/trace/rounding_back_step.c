@@ -33,13 +33,6 @@ add_moved(const clarke_roundback *p, clarke_rounding_sum *s, size_t e, double er
   add_part(s, e, error, mass, p->known ? 1 : 2);
 }
 
-/* The sum of an operand that the gradient goes on to; NULL when it stops there. */
-static clarke_rounding_sum *
-target(const clarke_roundback *p, size_t value)
-{
-  return p->sum[value].error != NULL ? &p->sum[value] : NULL;
-}
-
 /* How many features read one entry of an operand, at most. */
 static double
 readers(const clarke_roundback *p, const clarke_operand *o, size_t count)
@@ -58,7 +51,7 @@ back_gather(const clarke_roundback *p)
 {
   const clarke_operand *o = &p->s->in[0];
   const clarke_rounding_sum *from = &p->sum[p->s->out];
-  clarke_rounding_sum *to = target(p, o->value);
+  clarke_rounding_sum *to = clarke_roundback_target(p, o->value);
 
   if (to == NULL)
     return;
@@ -122,7 +115,7 @@ back_sum(const clarke_roundback *p)
 {
   for (size_t k = 0; k < p->s->n_in; k++) {
     const clarke_operand *o = &p->s->in[k];
-    clarke_rounding_sum *to = target(p, o->value);
+    clarke_rounding_sum *to = clarke_roundback_target(p, o->value);
 
     const double narrow = p->g->values[o->value].constant ? clarke_roundoff_narrow(&p->r->by, p->s) : 0;
 
@@ -139,7 +132,7 @@ back_scale_constant(const clarke_roundback *p, const double *column)
 {
   const clarke_operand *x = &p->s->in[0], *c = &p->s->in[1];
   const size_t other = p->s->divide ? p->s->out : x->value;
-  clarke_rounding_sum *to = target(p, c->value);
+  clarke_rounding_sum *to = clarke_roundback_target(p, c->value);
 
   if (to == NULL)
     return;
@@ -161,7 +154,7 @@ back_scale(const clarke_roundback *p, clarke_error *err)
   double *size = NULL;
   clarke_matrix column;
   clarke_status status;
-  clarke_rounding_sum *to = target(p, x->value);
+  clarke_rounding_sum *to = clarke_roundback_target(p, x->value);
 
   clarke_matrix_init(&column);
   status = clarke_scale_column(&column, p->r->f, p->s, err);
@@ -210,7 +203,7 @@ static clarke_status
 back_dense(const clarke_roundback *p, clarke_error *err)
 {
   const clarke_dense *d = &p->s->dense;
-  clarke_rounding_sum *x = target(p, p->s->in[0].value), *w = target(p, d->weight);
+  clarke_rounding_sum *x = clarke_roundback_target(p, p->s->in[0].value), *w = clarke_roundback_target(p, d->weight);
   const clarke_dense_sizes sizes = {clarke_roundoff_weights(p->r, d->weight, false), clarke_roundoff_weights(p->r, d->weight, true),
                                     clarke_roundoff_tops(p->r, p->s->in[0].value)};
   double *all = malloc((p->count * p->n + 1) * sizeof *all), *narrow = malloc((p->count * p->n + 1) * sizeof *narrow);
@@ -261,7 +254,7 @@ back_slope(const clarke_roundback *p, size_t e, bool open)
   const size_t c = p->s->pieces.slope, x = p->s->in[0].value, step = (size_t)(p->s - p->g->steps);
   const size_t *map = p->s->pieces.slope_map;
   const double off = p->r->error[x][e], top = p->r->size[x][e] + off, g = p->size[e] + p->error[e];
-  clarke_rounding_sum *to = c != CLARKE_NONE ? target(p, c) : NULL;
+  clarke_rounding_sum *to = c != CLARKE_NONE ? clarke_roundback_target(p, c) : NULL;
 
   if (to == NULL)
     return;
@@ -305,7 +298,8 @@ static clarke_status
 back_piecewise(const clarke_roundback *p, clarke_error *err)
 {
   const size_t x = p->s->in[0].value, step = (size_t)(p->s - p->g->steps);
-  clarke_rounding_sum *to = target(p, x), *slope = p->s->pieces.slope != CLARKE_NONE ? target(p, p->s->pieces.slope) : NULL;
+  clarke_rounding_sum *to = clarke_roundback_target(p, x);
+  clarke_rounding_sum *slope = p->s->pieces.slope != CLARKE_NONE ? clarke_roundback_target(p, p->s->pieces.slope) : NULL;
   clarke_status status = CLARKE_OK;
 
   for (size_t e = 0; e < p->count * p->n && status == CLARKE_OK; e++) {
@@ -346,7 +340,7 @@ back_analytic(const clarke_roundback *p)
 {
   const size_t y = p->s->out, step = (size_t)(p->s - p->g->steps);
   const clarke_matrix *slope = &p->r->slopes->slope[step];
-  clarke_rounding_sum *to = target(p, p->s->in[0].value);
+  clarke_rounding_sum *to = clarke_roundback_target(p, p->s->in[0].value);
 
   for (size_t e = 0; to != NULL && e < p->count * p->n; e++) {
     /* the value may be computed anew */
@@ -420,7 +414,7 @@ static void
 back_softmax(const clarke_roundback *p)
 {
   const clarke_step *s = p->s;
-  clarke_rounding_sum *to = target(p, s->in[0].value);
+  clarke_rounding_sum *to = clarke_roundback_target(p, s->in[0].value);
 
   for (size_t e = 0; to != NULL && e < p->count * p->n; e++) {
     const size_t f = e / p->n, first = f / (s->length * s->stride) * s->length * s->stride + f % s->stride;
@@ -436,7 +430,7 @@ back_normalize(const clarke_roundback *p, clarke_error *err)
 {
   const size_t entries = p->count * p->n;
   double *error = malloc((entries + 1) * sizeof *error), *mass = malloc((entries + 1) * sizeof *mass);
-  clarke_rounding_sum *to = target(p, p->s->in[0].value);
+  clarke_rounding_sum *to = clarke_roundback_target(p, p->s->in[0].value);
   bool well = error != NULL && mass != NULL;
 
   if (well && to != NULL) {
@@ -486,7 +480,7 @@ static void
 back_max(const clarke_roundback *p)
 {
   const clarke_route *route = &p->r->slopes->route[p->s - p->g->steps];
-  clarke_rounding_sum *to = target(p, p->s->in[0].value);
+  clarke_rounding_sum *to = clarke_roundback_target(p, p->s->in[0].value);
 
   for (size_t r = 0; r < route->n && to != NULL; r++)
     for (size_t e = 0; e < p->count * p->n; e++) {
@@ -517,7 +511,7 @@ back_contraction(const clarke_roundback *p)
 
   for (size_t i = 0; i < 2; i++) {
     const size_t other = s->in[1 - i].value;
-    clarke_rounding_sum *to = target(p, s->in[i].value);
+    clarke_rounding_sum *to = clarke_roundback_target(p, s->in[i].value);
 
     for (size_t e = 0; to != NULL && e < p->count * p->n; e++)
       for (size_t k = 0; k < s->contraction.inner; k++) {

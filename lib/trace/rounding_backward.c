@@ -45,7 +45,7 @@ clarke_status
 clarke_roundback_begin(clarke_roundback *b, clarke_roundoff *r, const clarke_matrix *grad, double scale, bool alone, clarke_error *err)
 {
   const clarke_graph *g = r->f->g;
-  bool *carries = malloc((g->n_values + 1) * sizeof *carries), well;
+  bool well;
   size_t most = 0;
 
   *b = (clarke_roundback){.r = r, .g = g, .grad = grad, .scale = scale, .n = r->f->n};
@@ -55,16 +55,36 @@ clarke_roundback_begin(clarke_roundback *b, clarke_roundoff *r, const clarke_mat
     most = g->parameters[q].count > most ? g->parameters[q].count : most;
   b->reads = malloc((most + 1) * sizeof *b->reads);
   b->sum = calloc(g->n_values + 1, sizeof *b->sum);
-  well = b->sum != NULL && b->reads != NULL && carries != NULL;
-  if (well)
-    clarke_reverse_carriers(carries, g, CLARKE_NONE);
-  for (size_t v = 0; v < g->n_values && well; v++) {
-    if (v == g->output || (!alone && (g->values[v].constant ? clarke_value_is_wrt(g, v) : carries[v])))
+  b->carries = calloc(g->n_values + 1, sizeof *b->carries);
+  b->lacking = calloc(1, sizeof *b->lacking);
+  well = b->sum != NULL && b->reads != NULL && b->carries != NULL && b->lacking != NULL;
+  if (well && !alone)
+    clarke_reverse_carriers(b->carries, g, CLARKE_NONE);
+  for (size_t v = 0; v < g->n_values && well; v++)
+    if (v == g->output || (!alone && g->values[v].constant && clarke_value_is_wrt(g, v)))
       well = clarke_rounding_sum_init(&b->sum[v], g->values[v].count * (g->values[v].constant ? 1 : b->n));
-  }
-  free(carries);
   return well ? CLARKE_OK : clarke_no_memory(err);
 }
+
+clarke_rounding_sum *
+clarke_roundback_target(const clarke_roundback *b, size_t value)
+{
+  const clarke_value *v = &b->g->values[value];
+  clarke_rounding_sum *s = &b->sum[value];
+
+  if (!v->constant && b->carries[value] && !clarke_rounding_sum_init(s, v->count * b->n)) {
+    *b->lacking = true;
+    clarke_rounding_sum_clear(s);
+  }
+  return s->error != NULL ? s : NULL;
+}
+
+bool
+clarke_roundback_lacks(const clarke_roundback *b)
+{
+  return *b->lacking;
+}
+
 
 void
 clarke_roundback_clear(clarke_roundback *b)
@@ -73,8 +93,11 @@ clarke_roundback_clear(clarke_roundback *b)
     clarke_rounding_sum_clear(&b->sum[v]);
   free(b->sum);
   free(b->reads);
+  free(b->carries);
+  free(b->lacking);
   b->reads = NULL;
   b->sum = NULL;
+  b->carries = b->lacking = NULL;
 }
 
 /* The sizes of the gradient at work, and what they are off by. */
@@ -103,9 +126,16 @@ clarke_roundback_step(clarke_roundback *b, size_t i, const double *known, clarke
     status = clarke_no_memory(err);
   } else {
     b->known = known != NULL;
-    measure(b, &b->sum[out], known);
-    status = clarke_roundback_rule(b, err);
+    status = clarke_roundback_target(b, out) != NULL ? CLARKE_OK : clarke_no_memory(err);
+    if (status == CLARKE_OK) {
+      measure(b, &b->sum[out], known);
+      status = clarke_roundback_rule(b, err);
+    }
+    if (status == CLARKE_OK && clarke_roundback_lacks(b))
+      status = clarke_no_memory(err);
   }
+  if (!b->g->values[out].constant)
+    clarke_rounding_sum_clear(&b->sum[out]); /* all that read it were before */
   free(b->size);
   free(b->error);
   b->size = b->error = NULL;

@@ -25,7 +25,9 @@ typedef struct {
   double scale;              /* what grad is to be multiplied by: at least its absolute value */
   size_t n;
   size_t *reads;             /* room for a count by entry of any value */
-  clarke_rounding_sum *sum;  /* by value: of activations, and of constants in wrt in their own entries */
+  bool *carries, *lacking;   /* by value: does a gradient go on to it? One: has memory run out? */
+  clarke_rounding_sum *sum;  /* by value: of activations, from the first step that adds to it up to its own; and of constants in wrt, in their
+                              * own entries */
   const clarke_step *s;      /* the step at work, */
   size_t count;              /* its features, */
   double *size, *error;      /* its output's gradient, */
@@ -37,6 +39,11 @@ typedef struct {
 clarke_status clarke_roundback_begin(clarke_roundback *b, clarke_roundoff *r, const clarke_matrix *grad, double scale, bool alone,
                                      clarke_error *err);
 void clarke_roundback_clear(clarke_roundback *b);
+
+/* The sums of a value, NULL where no gradient goes on to it. An activation's begin as zeros when they are first asked for. Where memory runs
+ * out they are NULL, too, and from then on it is lacking. */
+clarke_rounding_sum *clarke_roundback_target(const clarke_roundback *b, size_t value);
+bool clarke_roundback_lacks(const clarke_roundback *b);
 
 /* At least what entry e of a sum is off by, once it has been added up and stored. */
 double clarke_roundback_bound(const clarke_roundback *b, const clarke_rounding_sum *s, size_t e, double spare);

@@ -123,7 +123,9 @@ clarke_sieve_may(const clarke_sieve_numbers *x, size_t e)
 static inline double
 clarke_sieve_size(const clarke_sieve_numbers *x, size_t e)
 {
-  return fmax(fabs(clarke_sieve_near(x, e)) - clarke_sieve_off(x, e), 0);
+  const double size = fabs(clarke_sieve_near(x, e)) - clarke_sieve_off(x, e);
+
+  return size > 0 ? size : 0;
 }
 
 /* An activation that a step reads; a gradient that is whole. What is in rows becomes entries. False: out of memory, or, and open, they are not known. */

@@ -5,14 +5,12 @@
  * from below: a size is |near| - off, and what is only added to a bound may be left out. The rules have sums, products and quotients of
  * numbers >= 0 alone, so that smaller sizes give smaller bounds. What doubles round of them, and roots and means that are off by less than 2^-20
  * of themselves, is below 2^-12 of `may`: judged is what is left without 2^-10 of it. So what is within it here is within the exact pass's bound. */
-#include "trace/sieve.h"
+#include "trace/sieve_wide.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Bounds are judged less 2^-10 of themselves: as if so many roundings had made them. */
-#define ROUNDED 0x1p42
 /* So large a sum is left open: beyond the largest float32 the exact pass knows no bound. */
 #define LARGEST 0x1p126
 /* An entry's `off` is added up of fewer numbers. */
@@ -30,14 +28,21 @@ clarke_sieve_gamma(clarke_sieve *s, double roundings)
   return nu / (1 - nu);
 }
 
-void
-clarke_sieve_check_sizes(clarke_sieve *s, const clarke_sieved *v, size_t count)
+/* Are there large ones among numbers whose sizes are added up? mass: what is added, too. */
+CLARKE_WIDE static bool
+any_large(const double *near, const double *may, const double *off, const double *mass, size_t count)
 {
   size_t large = 0;
 
   for (size_t e = 0; e < count; e++)
-    large += !(fabs(v->near[e]) + v->may[e] + v->off[e] + (v->mass != NULL ? v->mass[e] : 0) < LARGEST);
-  s->open = s->open || large > 0;
+    large += !(fabs(near[e]) + may[e] + off[e] + mass[e] < LARGEST);
+  return large > 0;
+}
+
+void
+clarke_sieve_check_sizes(clarke_sieve *s, const clarke_sieved *v, size_t count)
+{
+  s->open = s->open || any_large(v->near, v->may, v->off, v->mass != NULL ? v->mass : v->off, count);
 }
 
 bool
@@ -126,6 +131,17 @@ clarke_sieve_read(clarke_sieve_numbers *x, clarke_sieve *s, size_t value)
 
 /* --- gradients --- */
 
+/* Sums begin with what is known: a 0 that was moved takes nothing from anyone. */
+CLARKE_WIDE static void
+begin_with(double *restrict near, double *restrict mass, unsigned char *restrict joined, const float *restrict exact, size_t count)
+{
+  for (size_t e = 0; e < count; e++) {
+    near[e] = exact[e];
+    mass[e] = fabs((double)exact[e]);
+    joined[e] = exact[e] != 0;
+  }
+}
+
 /* Zeros; or what is known already, as the first part. */
 static bool
 begin_sums(clarke_sieve *s, clarke_sieved *v, size_t count)
@@ -148,11 +164,14 @@ begin_sums(clarke_sieve *s, clarke_sieved *v, size_t count)
   v->may = clarke_sieve_take_doubles(s, count);
   if (v->near == NULL || v->off == NULL || v->may == NULL)
     return false;
-  for (size_t e = 0; e < count; e++) {
-    v->near[e] = exact != NULL ? exact[e] : 0;
-    v->off[e] = v->may[e] = 0;
-    v->mass[e] = fabs(v->near[e]);
-    v->joined[e] = v->near[e] != 0; /* a 0 that was moved takes nothing from anyone */
+  memset(v->off, 0, count * sizeof *v->off);
+  memset(v->may, 0, count * sizeof *v->may);
+  if (exact != NULL)
+    begin_with(v->near, v->mass, v->joined, exact, count);
+  else {
+    memset(v->near, 0, count * sizeof *v->near);
+    memset(v->mass, 0, count * sizeof *v->mass);
+    memset(v->joined, 0, count);
   }
   if (exact != NULL && owned)
     clarke_sieve_leave(s, exact);
@@ -172,16 +191,22 @@ clarke_sieve_begin_gradient(clarke_sieve *s, clarke_sieved *v, size_t rows, size
   return begin_sums(s, v, rows * cols);
 }
 
+CLARKE_WIDE static void
+finish_sums(double *restrict may, double *restrict off, const double *restrict mass, const unsigned char *restrict joined, double gamma, size_t count)
+{
+  for (size_t e = 0; e < count; e++) {
+    const double taken = gamma * mass[e];
+
+    may[e] += joined[e] != 1 ? taken : 0;
+    off[e] = clarke_up_by(off[e], ADDED);
+  }
+}
+
 /* What the exact pass takes an entry of a whole gradient to be off by, which has no record (clarke_roundback_bound). */
 static void
 finish(clarke_sieve *s, clarke_sieved *v, size_t count)
 {
-  const double gamma = clarke_sieve_gamma(s, v->terms + CLARKE_ROUNDBACK_SPARE);
-
-  for (size_t e = 0; e < count; e++) {
-    v->may[e] += v->joined[e] != 1 ? gamma * v->mass[e] : 0;
-    v->off[e] = clarke_up_by(v->off[e], ADDED);
-  }
+  finish_sums(v->may, v->off, v->mass, v->joined, clarke_sieve_gamma(s, v->terms + CLARKE_ROUNDBACK_SPARE), count);
   clarke_sieve_leave(s, v->mass);
   clarke_sieve_leave(s, v->joined);
   v->mass = NULL;
@@ -223,22 +248,20 @@ spare(const clarke_step *step)
 
 /* Adds an operand to the sums of a row, and counts its terms. */
 static void
-add_operand(clarke_sieved *y, double *terms, const clarke_sieve *s, const clarke_operand *o, const clarke_sieve_numbers *x, size_t f)
+add_operand(clarke_sieved *y, double *terms, const clarke_sieve *s, const clarke_operand *o, const clarke_sieve_numbers *x, size_t f, double *room)
 {
   const size_t from = clarke_operand_entry(o, f), n = s->n;
-  const double *constant = s->g->values[o->value].constant ? s->g->values[o->value].real : NULL;
+  const clarke_sieve_sums to = clarke_sieve_sums_of(y, f * n);
 
   if (from == CLARKE_NONE)
     return;
   *terms += 1;
-  for (size_t j = 0; j < n; j++) {
-    const size_t e = f * n + j, at = from * n + j;
-    const double near = o->coef * (constant != NULL ? constant[from] : clarke_sieve_near(x, at));
+  if (s->g->values[o->value].constant)
+    clarke_sieve_add_number(&to, o->coef * s->g->values[o->value].real[from], n);
+  else {
+    const clarke_sieve_line line = clarke_sieve_line_of(x, from * n, n, room);
 
-    y->off[e] += constant != NULL ? 0 : clarke_sieve_off(x, at);
-    clarke_sieve_plus(&y->near[e], &y->off[e], near);
-    y->may[e] += constant != NULL ? 0 : clarke_sieve_may(x, at);
-    y->mass[e] += constant != NULL ? fabs(near) : clarke_sieve_size(x, at) + clarke_sieve_may(x, at);
+    clarke_sieve_add_line(&to, &line, o->coef, 1, n);
   }
 }
 
@@ -247,8 +270,10 @@ clarke_sieve_add_entries(clarke_sieve *s, const clarke_step *step, clarke_error 
 {
   const size_t rows = s->g->values[step->out].count, n = s->n;
   clarke_sieve_numbers *x = calloc(step->n_in + 1, sizeof *x);
+  double *room = clarke_sieve_line_room(s, n);
   clarke_sieved *y = &s->value[step->out];
-  bool well = x != NULL && clarke_sieve_begin_entries(s, y, rows * n) && (y->mass = clarke_sieve_take_doubles(s, rows * n)) != NULL;
+  bool well = x != NULL && room != NULL && clarke_sieve_begin_entries(s, y, rows * n)
+              && (y->mass = clarke_sieve_take_doubles(s, rows * n)) != NULL;
 
   for (size_t k = 0; well && !s->open && k < step->n_in; k++) {
     s->open = s->open || fabs(step->in[k].coef) != 1 || is_product_of(s, step, step->in[k].value);
@@ -263,7 +288,7 @@ clarke_sieve_add_entries(clarke_sieve *s, const clarke_step *step, clarke_error 
     double terms = 0, gamma;
 
     for (size_t k = 0; k < step->n_in; k++)
-      add_operand(y, &terms, s, &step->in[k], &x[k], f);
+      add_operand(y, &terms, s, &step->in[k], &x[k], f, room);
     gamma = terms > 1 ? clarke_sieve_gamma(s, terms + spare(step)) : 0; /* what is only moved is not rounded */
     for (size_t j = 0; j < n; j++)
       y->may[f * n + j] += gamma * y->mass[f * n + j];
@@ -272,6 +297,7 @@ clarke_sieve_add_entries(clarke_sieve *s, const clarke_step *step, clarke_error 
     clarke_sieve_leave(s, y->mass);
     y->mass = NULL;
     clarke_sieve_check_sizes(s, y, rows * n);
+    clarke_sieve_leave(s, room);
   }
   free(x);
   return well ? CLARKE_OK : clarke_no_memory(err);
@@ -287,45 +313,6 @@ factor_of(const clarke_sieve *s, const clarke_step *step, size_t f)
   return s->g->values[c->value].real[clarke_operand_entry(c, f)];
 }
 
-static inline bool
-is_float(double x)
-{
-  return (double)(float)x == x;
-}
-
-static inline bool
-is_power(double c)
-{
-  int exponent;
-
-  return fabs(frexp(c, &exponent)) == 0.5;
-}
-
-/* x c in doubles, which is off by a unit: of two float32 numbers by nothing, and where one is a power of 2. */
-static inline double
-times(double *lost, double x, double c)
-{
-  const double y = x * c;
-  const bool whole = x == 0 || c == 0 || (is_float(x) && is_float(c)) || is_power(c);
-
-  *lost = whole ? 0 : clarke_taken(2, fabs(y)) + CLARKE_SIEVE_LEAST;
-  return y;
-}
-
-/* That, or x / c. */
-static inline double
-scaled(double *lost, const clarke_step *step, double x, double c)
-{
-  double y, back;
-
-  if (!step->divide)
-    return times(lost, x, c);
-  y = x / c;
-  back = times(lost, y, c); /* is it the exact quotient? */
-  *lost = (*lost == 0 && back == x) || is_power(c) ? 0 : clarke_taken(2, fabs(y)) + CLARKE_SIEVE_LEAST;
-  return y;
-}
-
 /* Is the constant one that the rules below know: no root of a statistic, in float32's range? */
 static bool
 is_factor(clarke_sieve *s, const clarke_step *step)
@@ -339,20 +326,15 @@ is_factor(clarke_sieve *s, const clarke_step *step)
 }
 
 static void
-scale_row(clarke_sieved *y, clarke_sieve *s, const clarke_step *step, const clarke_sieve_numbers *x, size_t f)
+scale_row(clarke_sieved *y, clarke_sieve *s, const clarke_step *step, const clarke_sieve_numbers *x, size_t f, double *room)
 {
   const size_t from = clarke_operand_entry(&step->in[0], f), n = s->n;
-  const double c = factor_of(s, step, f), size = step->divide ? 1 / fabs(c) : fabs(c);
-  const double gamma = size == 1 ? 0 : clarke_sieve_gamma(s, spare(step) + 2); /* a sign that is turned is not rounded */
+  /* a sign that is turned is not rounded */
+  const clarke_sieve_factor by = {.c = factor_of(s, step, f), .gamma = clarke_sieve_gamma(s, spare(step) + 2), .divide = step->divide};
+  const clarke_sieve_line line = clarke_sieve_line_of(x, from * n, n, room);
+  const clarke_sieve_sums to = clarke_sieve_sums_of(y, f * n);
 
-  for (size_t j = 0; j < n; j++) {
-    const size_t at = from * n + j, e = f * n + j;
-    double lost;
-
-    y->near[e] = scaled(&lost, step, clarke_sieve_near(x, at), c);
-    y->off[e] = clarke_up_by(size * clarke_sieve_off(x, at), 4) + lost;
-    y->may[e] = size * (clarke_sieve_may(x, at) + gamma * (clarke_sieve_size(x, at) + clarke_sieve_may(x, at)));
-  }
+  clarke_sieve_scale_line(&to, &line, &by, n);
 }
 
 clarke_status
@@ -361,19 +343,22 @@ clarke_sieve_scale(clarke_sieve *s, const clarke_step *step, clarke_error *err)
   const size_t rows = s->g->values[step->out].count;
   clarke_sieved *y = &s->value[step->out];
   clarke_sieve_numbers x;
+  double *room;
 
   if (!is_factor(s, step))
     return CLARKE_OK;
   if (!clarke_sieve_read(&x, s, step->in[0].value))
     return s->open ? CLARKE_OK : clarke_no_memory(err);
-  if (!clarke_sieve_begin_entries(s, y, rows * s->n))
+  room = clarke_sieve_line_room(s, s->n);
+  if (room == NULL || !clarke_sieve_begin_entries(s, y, rows * s->n))
     return clarke_no_memory(err);
   y->enclosed = x.enclosed;
   for (size_t f = 0; f < rows && !s->open; f++) {
     s->open = clarke_operand_entry(&step->in[0], f) == CLARKE_NONE;
     if (!s->open)
-      scale_row(y, s, step, &x, f);
+      scale_row(y, s, step, &x, f, room);
   }
+  clarke_sieve_leave(s, room);
   clarke_sieve_check_sizes(s, y, s->open ? 0 : rows * s->n);
   return CLARKE_OK;
 }
@@ -405,7 +390,7 @@ add_products(clarke_sieved *y, const clarke_sieve *s, const clarke_step *dense, 
 
       if (from == CLARKE_NONE)
         continue;
-      clarke_sieve_plus(&near, &off, times(&lost, clarke_sieve_near(x, e), c));
+      clarke_sieve_plus(&near, &off, clarke_sieve_times(&lost, clarke_sieve_near(x, e), c));
       off += fabs(c) * clarke_sieve_off(x, e) + lost;
       may += fabs(c) * clarke_sieve_may(x, e);
       mass += fabs(c) * (clarke_sieve_size(x, e) + clarke_sieve_may(x, e));
@@ -445,39 +430,109 @@ spare_back(const clarke_step *step)
   return strstr(step->op->name, "Normalization") != NULL ? CLARKE_ROUNDBACK_SPARE_NORMALIZED : CLARKE_ROUNDBACK_SPARE;
 }
 
-/* Adds up what several entries give to one of a constant's: sums of so many terms. */
+/* Adds up what rows give to one entry of a constant's, sample by sample: while they follow each other. */
 typedef struct {
-  double near, off, may, mass;
-} total;
+  clarke_sieved *to;
+  clarke_sieve_sums own; /* n sums each */
+  double *room;          /* of these; and lines of two operands' */
+  size_t n, entry;       /* CLARKE_NONE: none yet */
+} totals;
 
-static void
-give_total(clarke_sieved *to, size_t e, const total *t)
+static bool
+begin_totals(totals *t, clarke_sieve *s, clarke_sieved *to)
 {
-  clarke_sieve_join(to, e, t->near, clarke_up_by(t->off, ADDED), t->may, t->mass);
+  const size_t n = s->n;
+  double *room = clarke_sieve_take_doubles(s, 8 * n);
+
+  *t = (totals){.to = to, .room = room, .n = n, .entry = CLARKE_NONE};
+  if (room == NULL)
+    return false;
+  memset(room, 0, 8 * n * sizeof *room);
+  t->own = (clarke_sieve_sums){room, room + n, room + 2 * n, room + 3 * n};
+  return true;
 }
 
-/* To an operand: to a constant's entry the sum over the samples. */
+/* All of the entry so far is given to it. */
 static void
-add_row_back(clarke_sieved *to, const clarke_sieve *s, const clarke_operand *o, const clarke_sieve_numbers *g, size_t f, bool constant)
+give_totals(totals *t)
 {
-  const size_t from = clarke_operand_entry(o, f), n = s->n;
-  total t = {0};
+  double near = 0, off = 0, may = 0, mass = 0;
 
-  for (size_t j = 0; from != CLARKE_NONE && j < n; j++) {
-    const double near = o->coef * clarke_sieve_near(g, f * n + j), off = clarke_sieve_off(g, f * n + j);
-    const double may = clarke_sieve_may(g, f * n + j), size = clarke_sieve_size(g, f * n + j);
-
-    if (!constant && g->exact != NULL)
-      clarke_sieve_join_moved(to, from * n + j, near);
-    else if (!constant)
-      clarke_sieve_join(to, from * n + j, near, off, may, size);
-    t.off += off;
-    t.may += may;
-    t.mass += size;
-    clarke_sieve_plus(&t.near, &t.off, near);
+  if (t->entry == CLARKE_NONE)
+    return;
+  for (size_t j = 0; j < t->n; j++) {
+    clarke_sieve_plus(&near, &off, t->own.near[j]);
+    off += t->own.off[j];
+    may += t->own.may[j];
+    mass += t->own.mass[j];
   }
-  if (constant && from != CLARKE_NONE)
-    give_total(to, from, &t);
+  clarke_sieve_join(t->to, t->entry, near, clarke_up_by(off, ADDED), may, mass);
+  memset(t->room, 0, 4 * t->n * sizeof *t->room);
+  t->entry = CLARKE_NONE;
+}
+
+/* The next row is of that entry. */
+static void
+turn_to(totals *t, size_t entry)
+{
+  if (entry != t->entry)
+    give_totals(t);
+  t->entry = entry;
+}
+
+static void
+end_totals(totals *t, clarke_sieve *s)
+{
+  give_totals(t);
+  clarke_sieve_leave(s, t->room);
+}
+
+/* To an activation: row by row. */
+static bool
+add_rows_back(clarke_sieved *to, clarke_sieve *s, const clarke_operand *o, const clarke_sieve_numbers *g, size_t rows)
+{
+  const size_t n = s->n;
+  double *room = clarke_sieve_line_room(s, n);
+
+  for (size_t f = 0; room != NULL && f < rows; f++) {
+    const size_t from = clarke_operand_entry(o, f);
+    const clarke_sieve_line line = clarke_sieve_line_of(g, f * n, n, room);
+    const clarke_sieve_sums sums = clarke_sieve_sums_of(to, from * n);
+
+    if (from == CLARKE_NONE)
+      continue;
+    if (g->exact != NULL)
+      clarke_sieve_join_moved_line(&sums, to->joined + from * n, line.near, o->coef, n);
+    else {
+      clarke_sieve_add_line(&sums, &line, o->coef, 0, n);
+      memset(to->joined + from * n, 2, n);
+    }
+  }
+  clarke_sieve_leave(s, room);
+  return room != NULL;
+}
+
+/* To a constant's entries: sums over the samples. */
+static bool
+add_sums_back(clarke_sieved *to, clarke_sieve *s, const clarke_operand *o, const clarke_sieve_numbers *g, size_t rows)
+{
+  const size_t n = s->n;
+  totals t;
+
+  if (!begin_totals(&t, s, to))
+    return false;
+  for (size_t f = 0; f < rows; f++) {
+    const size_t from = clarke_operand_entry(o, f);
+
+    if (from == CLARKE_NONE)
+      continue;
+    const clarke_sieve_line line = clarke_sieve_line_of(g, f * n, n, t.room + 4 * n);
+
+    turn_to(&t, from);
+    clarke_sieve_add_line(&t.own, &line, o->coef, 0, n);
+  }
+  end_totals(&t, s);
+  return true;
 }
 
 clarke_status
@@ -492,8 +547,8 @@ clarke_sieve_add_back(clarke_sieve *s, const clarke_step *step, const clarke_ope
     return s->open ? CLARKE_OK : clarke_no_memory(err);
   if (!clarke_sieve_begin_gradient(s, to, s->g->values[o->value].count, constant ? 1 : s->n))
     return clarke_no_memory(err);
-  for (size_t f = 0; f < s->g->values[step->out].count; f++)
-    add_row_back(to, s, o, &g, f, constant);
+  if (!(constant ? add_sums_back : add_rows_back)(to, s, o, &g, s->g->values[step->out].count))
+    return clarke_no_memory(err);
   to->enclosed = to->enclosed || g.enclosed;
   to->terms += constant ? (double)s->n : 1;
   to->parts += 2;
@@ -544,7 +599,7 @@ give_products(clarke_sieved *to, const clarke_sieve *s, const clarke_step *dense
 
     for (size_t j = 0; j < n; j++) {
       const size_t e = ((b * d->outer + o) * d->repeat + r) * n + j;
-      double lost, near = times(&lost, clarke_sieve_near(g, e), c);
+      double lost, near = clarke_sieve_times(&lost, clarke_sieve_near(g, e), c);
 
       if (size == 1 && d->outer == 1 && g->exact != NULL)
         clarke_sieve_join_moved(to, at * n + j, near);
@@ -587,6 +642,7 @@ factor_back(clarke_sieve *s, const clarke_step *step, const clarke_sieve_numbers
   const size_t count = s->g->values[step->out].count, c = step->in[1].value, n = s->n;
   clarke_sieved *to = &s->grad[c];
   clarke_sieve_numbers x;
+  totals t;
 
   if (!clarke_value_is_wrt(s->g, c))
     return CLARKE_OK;
@@ -595,36 +651,53 @@ factor_back(clarke_sieve *s, const clarke_step *step, const clarke_sieve_numbers
     return s->open ? CLARKE_OK : clarke_no_memory(err);
   if (!clarke_sieve_begin_gradient(s, to, s->g->values[c].count, 1))
     return clarke_no_memory(err);
+  if (!begin_totals(&t, s, to))
+    return clarke_no_memory(err);
   for (size_t f = 0; f < count; f++) {
-    const size_t from = clarke_operand_entry(&step->in[0], f);
-    total t = {0};
+    const clarke_sieve_line of_g = clarke_sieve_line_of(g, f * n, n, t.room + 4 * n);
+    const clarke_sieve_line of_x = clarke_sieve_line_of(&x, clarke_operand_entry(&step->in[0], f) * n, n, t.room + 6 * n);
 
-    for (size_t j = 0; j < n; j++) {
-      const size_t e = f * n + j, at = from * n + j;
-      const double near = clarke_sieve_near(g, e), factor = clarke_sieve_near(&x, at), g_off = clarke_sieve_off(g, e);
-      const double size = clarke_sieve_size(g, e), size_of_factor = clarke_sieve_size(&x, at), x_off = clarke_sieve_off(&x, at);
-
-      double lost;
-
-      clarke_sieve_plus(&t.near, &t.off, times(&lost, near, factor));
-      t.off += fabs(near) * x_off + g_off * (fabs(factor) + x_off) + lost;
-      t.may += size * clarke_sieve_may(&x, at) + clarke_sieve_may(g, e) * size_of_factor;
-      t.mass += size * size_of_factor;
-    }
-    give_total(to, clarke_operand_entry(&step->in[1], f), &t);
+    turn_to(&t, clarke_operand_entry(&step->in[1], f));
+    clarke_sieve_join_products(&t.own, &of_g, &of_x, n);
   }
+  end_totals(&t, s);
   to->enclosed = to->enclosed || g->enclosed || x.enclosed;
   to->terms += (double)n + spare_back(step);
   to->parts += 2;
   return CLARKE_OK;
 }
 
+/* The gradient in x of x c: that of the output times c, row by row. */
+static bool
+scale_rows_back(clarke_sieved *to, clarke_sieve *s, const clarke_step *step, const clarke_sieve_numbers *g, size_t rows)
+{
+  const double gamma = clarke_sieve_gamma(s, spare_back(step));
+  const size_t n = s->n;
+  double *room = clarke_sieve_line_room(s, n);
+
+  for (size_t f = 0; room != NULL && f < rows; f++) {
+    const clarke_sieve_factor by = {.c = factor_of(s, step, f), .gamma = gamma, .divide = step->divide};
+    const size_t at = clarke_operand_entry(&step->in[0], f) * n;
+    const clarke_sieve_line line = clarke_sieve_line_of(g, f * n, n, room);
+    const clarke_sieve_sums sums = clarke_sieve_sums_of(to, at);
+    const bool moved = fabs(by.c) == 1 && g->exact != NULL;
+
+    if (moved)
+      clarke_sieve_join_moved_line(&sums, to->joined + at, line.near, by.c, n);
+    else {
+      clarke_sieve_join_scaled(&sums, &line, &by, n);
+      memset(to->joined + at, 2, n);
+    }
+  }
+  clarke_sieve_leave(s, room);
+  return room != NULL;
+}
+
 clarke_status
 clarke_sieve_scale_back(clarke_sieve *s, const clarke_step *step, clarke_error *err)
 {
-  const size_t count = s->g->values[step->out].count, value = step->in[0].value, n = s->n;
+  const size_t count = s->g->values[step->out].count, value = step->in[0].value;
   clarke_sieved *to = &s->grad[value];
-  const double gamma = clarke_sieve_gamma(s, spare_back(step));
   clarke_sieve_numbers g;
 
   if (!is_factor(s, step))
@@ -635,22 +708,8 @@ clarke_sieve_scale_back(clarke_sieve *s, const clarke_step *step, clarke_error *
     return CLARKE_ENOMEM;
   if (!s->carries[value] || s->open)
     return CLARKE_OK;
-  if (!clarke_sieve_begin_gradient(s, to, s->g->values[value].count, n))
+  if (!clarke_sieve_begin_gradient(s, to, s->g->values[value].count, s->n) || !scale_rows_back(to, s, step, &g, count))
     return clarke_no_memory(err);
-  for (size_t f = 0; f < count; f++) {
-    const double c = factor_of(s, step, f), size = step->divide ? 1 / fabs(c) : fabs(c), by = size == 1 ? 0 : gamma;
-
-    for (size_t j = 0; j < n; j++) {
-      const size_t e = f * n + j, at = clarke_operand_entry(&step->in[0], f) * n + j;
-      const double mass = size * clarke_sieve_size(&g, e);
-      double lost, near = scaled(&lost, step, clarke_sieve_near(&g, e), c);
-
-      if (size == 1 && g.exact != NULL)
-        clarke_sieve_join_moved(to, at, near);
-      else
-        clarke_sieve_join(to, at, near, clarke_up_by(size * clarke_sieve_off(&g, e), 4) + lost, size * clarke_sieve_may(&g, e) + by * mass, mass);
-    }
-  }
   to->enclosed = to->enclosed || g.enclosed;
   to->terms += 1;
   to->parts += 2;
@@ -659,44 +718,26 @@ clarke_sieve_scale_back(clarke_sieve *s, const clarke_step *step, clarke_error *
 
 /* --- judged --- */
 
-/* Entries that are an exact result, rounded once. Where no entry is another number, those of which doubles do not tell leave all open: the exact pass
- * may call the tensor bit-exact. */
-static size_t
-count_exact(clarke_sieve *s, const clarke_sieved *v, size_t count, const float *recorded)
-{
-  size_t exact = 0, wrong = 0;
-
-  for (size_t e = 0; e < count && !v->enclosed; e++) {
-    const double off = clarke_up_by(v->off[e], ADDED);
-
-    exact += clarke_sieve_is_that(recorded[e], v->near[e], off);
-    wrong += clarke_sieve_is_another(recorded[e], v->near[e], off);
-  }
-  s->open = s->open || (!v->enclosed && wrong == 0 && exact < count);
-  return exact;
-}
-
 clarke_status
 clarke_sieve_judge_entries(clarke_sieve *s, clarke_certificate *made, const clarke_sieved *v, size_t count, const float *recorded, double roundings)
 {
-  const double gamma = clarke_sieve_gamma(s, roundings);
-  double squares = 0, least = 0; /* the exact pass counts no bounds of bit-exact entries: of those that may be others; of those that are */
+  const clarke_sieve_judged j = {.near = v->near, .off = v->off, .may = v->may, .mass = v->mass, .joined = v->joined, .recorded = recorded,
+                                 .gamma = clarke_sieve_gamma(s, roundings), .enclosed = v->enclosed};
+  clarke_sieve_found found = {.worst = made->worst};
 
   clarke_sieve_check_sizes(s, v, count);
-  for (size_t e = 0; e < count && !s->open; e++) {
-    const double apart = fabs((double)recorded[e] - v->near[e]), off = clarke_up_by(apart, 4) + clarke_up_by(v->off[e], ADDED);
-    const double bound = clarke_down_by(v->may[e] + (v->mass != NULL && v->joined[e] != 1 ? gamma * v->mass[e] : 0), ROUNDED);
-
-    s->open = !(off <= bound);
-    made->worst = off > 0 ? fmax(made->worst, clarke_up_by(off / bound, 4)) : made->worst;
-    squares += !v->enclosed && clarke_sieve_is_that(recorded[e], v->near[e], clarke_up_by(v->off[e], ADDED)) ? 0 : bound * bound;
-    least += clarke_sieve_is_another(recorded[e], v->near[e], clarke_up_by(v->off[e], ADDED)) ? bound * bound : 0;
-  }
+  if (!s->open)
+    clarke_sieve_judge_line(&found, &j, count);
+  s->open = s->open || found.beyond;
+  made->worst = found.worst;
   made->entries = count;
-  made->exact = s->open ? 0 : count_exact(s, v, count, recorded);
+  made->exact = s->open || v->enclosed ? 0 : found.exact;
+  /* where no entry is another number, those of which doubles do not tell leave all open: the exact pass may call the tensor bit-exact */
+  s->open = s->open || (!v->enclosed && found.wrong == 0 && found.exact < count);
   made->at_most = true;
   made->certainty = made->exact == count ? CLARKE_BIT_EXACT : CLARKE_WITHIN_BOUND;
-  made->slack = made->certainty == CLARKE_BIT_EXACT ? 0 : clarke_up_by(sqrt(squares), 0x1p34);
-  made->slack_least = made->certainty == CLARKE_BIT_EXACT ? 0 : clarke_down_by(sqrt(least), 0x1p34);
+  /* the exact pass counts no bounds of bit-exact entries: of those that may be others; of those that are */
+  made->slack = made->certainty == CLARKE_BIT_EXACT ? 0 : clarke_up_by(sqrt(found.squares), 0x1p34);
+  made->slack_least = made->certainty == CLARKE_BIT_EXACT ? 0 : clarke_down_by(sqrt(found.least), 0x1p34);
   return CLARKE_OK;
 }

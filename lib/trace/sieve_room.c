@@ -1,5 +1,6 @@
 /* Room for numbers (sieve.h). A room that is left goes back to malloc, which the command has told to keep its pages. */
 #include "trace/sieve.h"
+#include "base/room.h"
 
 #include <stdlib.h>
 
@@ -8,15 +9,8 @@ clarke_sieve_take(clarke_sieve *s, size_t size)
 {
   void *at;
 
-  if (s->rooms == s->room_capacity) {
-    const size_t wanted = 2 * s->room_capacity + 16;
-    void **grown = realloc(s->room, wanted * sizeof *grown);
-
-    if (grown == NULL)
-      return NULL;
-    s->room = grown;
-    s->room_capacity = wanted;
-  }
+  if (!clarke_room(&s->room, &s->room_capacity, s->rooms + 1, sizeof *s->room))
+    return NULL;
   at = malloc(size + 1);
   if (at != NULL)
     s->room[s->rooms++] = at;

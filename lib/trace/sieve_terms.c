@@ -1,5 +1,6 @@
 /* An entry's own products, when its sum alone says too little (sieve_terms.h). */
 #include "trace/sieve_terms.h"
+#include "base/room.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -20,15 +21,12 @@ static bool
 list_product(clarke_sieve_terms *p, double a, double b)
 {
   if (p->n == p->capacity) {
-    const size_t wanted = 2 * p->capacity + 1024;
-    double *x = realloc(p->a, wanted * sizeof *x), *y = realloc(p->b, wanted * sizeof *y);
+    size_t of_a = p->capacity;
 
-    p->a = x != NULL ? x : p->a;
-    p->b = y != NULL ? y : p->b;
-    p->failed = x == NULL || y == NULL;
+    p->failed = !clarke_room(&p->a, &of_a, p->n + 1, sizeof *p->a) ||
+                !clarke_room(&p->b, &p->capacity, p->n + 1, sizeof *p->b);
     if (p->failed)
       return false;
-    p->capacity = wanted;
   }
   p->a[p->n] = a;
   p->b[p->n++] = b;

@@ -9,70 +9,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- arithmetic: each operation is rounded once. The project is compiled with -ffp-contract=off, so that none are fused --- */
+/* --- arithmetic: each operation is rounded once, to float or to double; a float is kept in a double, as it is. The project is compiled
+ * with -ffp-contract=off, so that none are fused --- */
 
 _Static_assert(FLT_EVAL_METHOD == 0, "float and double must be computed in their own types");
 
-/* Sum i is added to the one before it. *spine: which of the sums on the stack has the addend. */
-static void
-add_float(float *sum, size_t i, size_t *spine, const clarke_summation_factor *by)
+static inline double
+plus(bool floats, double x, double y)
 {
-  const float alpha = by != NULL ? (float)by->alpha : 1;
-
-  if (by == NULL || (*spine != i && *spine != i - 1)) {
-    sum[i - 1] = sum[i - 1] + sum[i];
-    return;
-  }
-  if (*spine == i) {
-    const float other = sum[i - 1];
-
-    sum[i - 1] = sum[i];
-    sum[i] = other;
-    *spine = i - 1;
-  }
-  sum[i - 1] = by->form == CLARKE_FORM_FUSED ? fmaf(alpha, sum[i], sum[i - 1]) : alpha * sum[i] + sum[i - 1];
+  return floats ? (float)x + (float)y : x + y;
 }
 
-static double
-replay_float(const clarke_summation_tree *t, const clarke_summation_factor *by, const double *p, const double *q)
+static inline double
+times(bool floats, double x, double y)
 {
-  float sum[CLARKE_SUMMATION_DEPTH + 2];
-  size_t top = 0, spine = CLARKE_NONE;
+  return floats ? (float)x * (float)y : x * y;
+}
 
-  for (size_t i = 0; i < t->n; i++) {
-    const size_t k = t->step[i].leaf;
-
-    switch (t->step[i].act) {
-    case CLARKE_SUMMATION_PUSH:
-      if (by != NULL && k == by->addend)
-        spine = top;
-      sum[top++] = (float)p[k] * (float)q[k];
-      break;
-    case CLARKE_SUMMATION_FUSE:
-      if (by != NULL && spine == top - 1)
-        return NAN;
-      if (by != NULL && k == by->addend) {
-        sum[top - 1] = (float)by->alpha * sum[top - 1];
-        spine = top - 1;
-      }
-      sum[top - 1] = fmaf((float)p[k], (float)q[k], sum[top - 1]);
-      break;
-    case CLARKE_SUMMATION_ADD:
-      add_float(sum, --top, &spine, by);
-      break;
-    }
-  }
-  return by != NULL && by->addend == CLARKE_NONE ? (float)by->alpha * sum[0] : sum[0];
+static inline double
+times_plus(bool floats, double x, double y, double z)
+{
+  return floats ? fmaf((float)x, (float)y, (float)z) : fma(x, y, z);
 }
 
 /* Sum i is added to the one before it. *spine: which of the sums on the stack has the addend. */
-static void
-add_double(double *sum, size_t i, size_t *spine, const clarke_summation_factor *by)
+static inline void
+add(bool floats, double *sum, size_t i, size_t *spine, const clarke_summation_factor *by)
 {
-  const double alpha = by != NULL ? (double)by->alpha : 1;
-
   if (by == NULL || (*spine != i && *spine != i - 1)) {
-    sum[i - 1] = sum[i - 1] + sum[i];
+    sum[i - 1] = plus(floats, sum[i - 1], sum[i]);
     return;
   }
   if (*spine == i) {
@@ -82,11 +47,13 @@ add_double(double *sum, size_t i, size_t *spine, const clarke_summation_factor *
     sum[i] = other;
     *spine = i - 1;
   }
-  sum[i - 1] = by->form == CLARKE_FORM_FUSED ? fma(alpha, sum[i], sum[i - 1]) : alpha * sum[i] + sum[i - 1];
+  sum[i - 1] = by->form == CLARKE_FORM_FUSED ? times_plus(floats, by->alpha, sum[i], sum[i - 1])
+                                             : plus(floats, times(floats, by->alpha, sum[i]), sum[i - 1]);
 }
 
-static double
-replay_double(const clarke_summation_tree *t, const clarke_summation_factor *by, const double *p, const double *q)
+/* The sum by the tree. */
+static inline double
+sum_of(bool floats, const clarke_summation_tree *t, const clarke_summation_factor *by, const double *p, const double *q)
 {
   double sum[CLARKE_SUMMATION_DEPTH + 2];
   size_t top = 0, spine = CLARKE_NONE;
@@ -98,30 +65,30 @@ replay_double(const clarke_summation_tree *t, const clarke_summation_factor *by,
     case CLARKE_SUMMATION_PUSH:
       if (by != NULL && k == by->addend)
         spine = top;
-      sum[top++] = p[k] * q[k];
+      sum[top++] = times(floats, p[k], q[k]);
       break;
     case CLARKE_SUMMATION_FUSE:
       if (by != NULL && spine == top - 1)
         return NAN;
       if (by != NULL && k == by->addend) {
-        sum[top - 1] = by->alpha * sum[top - 1];
+        sum[top - 1] = times(floats, by->alpha, sum[top - 1]);
         spine = top - 1;
       }
-      sum[top - 1] = fma(p[k], q[k], sum[top - 1]);
+      sum[top - 1] = times_plus(floats, p[k], q[k], sum[top - 1]);
       break;
     case CLARKE_SUMMATION_ADD:
-      add_double(sum, --top, &spine, by);
+      add(floats, sum, --top, &spine, by);
       break;
     }
   }
-  return by != NULL && by->addend == CLARKE_NONE ? (double)by->alpha * sum[0] : sum[0];
+  return by != NULL && by->addend == CLARKE_NONE ? times(floats, by->alpha, sum[0]) : sum[0];
 }
 
 double
 clarke_summation_replay(const clarke_summation_tree *t, clarke_dtype type, const clarke_summation_factor *by, const double *p,
                         const double *q)
 {
-  return type == CLARKE_F32 ? replay_float(t, by, p, q) : replay_double(t, by, p, q);
+  return type == CLARKE_F32 ? sum_of(true, t, by, p, q) : sum_of(false, t, by, p, q);
 }
 
 /* --- a tensor --- */

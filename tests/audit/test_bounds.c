@@ -434,7 +434,7 @@ after(const clarke_tree *tree, size_t node, const clarke_replay *r)
   size_t end = node + 1;
 
   if (tree->node[node].kind == CLARKE_BRANCH)
-    for (size_t o = 0; o < options_of(&r->touch[tree->node[node].touch]); o++)
+    for (size_t o = 0; o < options_of(&r->touch[tree->node[node].at]); o++)
       end = after(tree, end, r);
   return end;
 }
@@ -446,8 +446,8 @@ check_path(const clarke_tree *tree, const clarke_branch *side, const clarke_repl
   size_t at = 0;
 
   while (tree->node[at].kind == CLARKE_BRANCH) {
-    const clarke_touch *t = &r->touch[tree->node[at].touch];
-    clarke_branch taken = side[tree->node[at++].touch];
+    const clarke_touch *t = &r->touch[tree->node[at].at];
+    clarke_branch taken = side[tree->node[at++].at];
 
     for (size_t o = 0; side_of(t, o) != taken; o++)
       at = after(tree, at, r);
@@ -552,14 +552,14 @@ check_gordan(const clarke_node *dead, const clarke_classes *c, const size_t *cho
   const size_t columns = clarke_column_base(g, g->n_parameters);
   mpq_t *sum = clarke_rationals(columns);
 
-  ck_assert_uint_gt(dead->n, 0);
-  for (size_t m = 0; m < dead->n; m++) {
+  ck_assert_uint_gt(dead->gordan.n, 0);
+  for (size_t m = 0; m < dead->gordan.n; m++) {
     size_t i = 0;
 
-    while (c->class[i].touch[0] != dead->multiplier[m].touch)
+    while (c->class[i].touch[0] != dead->gordan.multiplier[m].of)
       ck_assert_uint_lt(++i, c->n);
-    ck_assert(chosen[i] != CLARKE_UNCHOSEN && mpq_sgn(dead->multiplier[m].u) > 0);
-    add_condition(sum, &c->class[i], chosen[i], &dead->multiplier[m]);
+    ck_assert(chosen[i] != CLARKE_UNCHOSEN && mpq_sgn(dead->gordan.multiplier[m].u) > 0);
+    add_condition(sum, &c->class[i], chosen[i], &dead->gordan.multiplier[m]);
   }
   for (size_t j = 0; j < columns; j++)
     ck_assert_int_eq(mpq_sgn(sum[j]), 0);
@@ -577,7 +577,7 @@ check_dead_ends(const clarke_tree *tree, size_t at, const clarke_classes *c, siz
     check_gordan(node, c, chosen, g);
   if (node->kind != CLARKE_BRANCH)
     return at;
-  while (c->class[i].touch[0] != node->touch)
+  while (c->class[i].touch[0] != node->at)
     i++;
   for (size_t o = 0; o < c->class[i].options; o++) {
     chosen[i] = o;
@@ -604,7 +604,7 @@ check_again(const clarke_tree *tree, const search *s, clarke_search *around, con
   OK(clarke_branch_and_bound(&answer, &again, s->option, around, s->v, m, &error));
   ck_assert(answer == CLARKE_BOUNDED && again.n == tree->n);
   for (size_t i = 0; i < tree->n; i++) {
-    ck_assert(again.node[i].kind == tree->node[i].kind && again.node[i].touch == tree->node[i].touch);
+    ck_assert(again.node[i].kind == tree->node[i].kind && again.node[i].at == tree->node[i].at);
     dead += again.node[i].kind == CLARKE_DEAD;
   }
   ck_assert_uint_eq(check_dead_ends(&again, 0, s->c, chosen, &net->g), again.n);

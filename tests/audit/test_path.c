@@ -76,16 +76,16 @@ contradicts(const clarke_node *node, const clarke_path *p)
   mpq_t sum[COLUMNS];
 
   ck_assert_int_eq(node->kind, CLARKE_DEAD);
-  ck_assert_uint_gt(node->n, 0);
+  ck_assert_uint_gt(node->gordan.n, 0);
   for (size_t c = 0; c < COLUMNS; c++)
     mpq_init(sum[c]);
-  for (size_t i = 0; i < node->n; i++) {
-    const clarke_multiplier *u = &node->multiplier[i];
+  for (size_t i = 0; i < node->gordan.n; i++) {
+    const clarke_multiplier *u = &node->gordan.multiplier[i];
     size_t k = 0;
 
     ck_assert_int_eq(mpq_sgn(u->u), 1);
-    ck_assert(i == 0 || u[-1].touch < u->touch || (u[-1].touch == u->touch && u[-1].condition < u->condition));
-    while (k < p->n && (p->constraint[k].touch != u->touch || p->constraint[k].condition != u->condition))
+    ck_assert(i == 0 || u[-1].of < u->of || (u[-1].of == u->of && u[-1].condition < u->condition));
+    while (k < p->n && (p->constraint[k].touch != u->of || p->constraint[k].condition != u->condition))
       k++;
     ck_assert_uint_lt(k, p->n);
     add_times(sum, u->u, &p->constraint[k].row);

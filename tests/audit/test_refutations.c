@@ -12,7 +12,7 @@ typedef struct {
 
 /* A dead node of one to three classes, each met by its first touch, class i's being touch 10 i. */
 static void
-draw_dead(clarke_node *dead, circuit *c, size_t *chosen, uint64_t *state)
+draw_dead(clarke_gordan *dead, circuit *c, size_t *chosen, uint64_t *state)
 {
   size_t from = draw_below(state, CLASSES);
 
@@ -23,19 +23,11 @@ draw_dead(clarke_node *dead, circuit *c, size_t *chosen, uint64_t *state)
   for (size_t i = 0; i < dead->n; i++) {
     c->class[i] = (from + i) % CLASSES;
     c->option[i] = chosen[c->class[i]] = draw_below(state, 3);
-    dead->multiplier[i].touch = 10 * c->class[i];
+    dead->multiplier[i].of = 10 * c->class[i];
     dead->multiplier[i].condition = i;
     mpq_init(dead->multiplier[i].u);
     mpq_set_ui(dead->multiplier[i].u, 1 + draw_below(state, 99), 7);
   }
-}
-
-static void
-node_clear(clarke_node *node)
-{
-  for (size_t i = 0; i < node->n; i++)
-    mpq_clear(node->multiplier[i].u);
-  free(node->multiplier);
 }
 
 static bool
@@ -54,7 +46,7 @@ START_TEST(against_a_list)
   clarke_class class[CLASSES] = {{0}};
   const clarke_classes classes = {.n = CLASSES, .class = class};
   clarke_refutations s;
-  clarke_node dead[KEPT] = {{0}};
+  clarke_gordan dead[KEPT] = {{0}};
   circuit kept[KEPT];
 
   for (size_t i = 0; i < CLASSES; i++) {
@@ -81,10 +73,10 @@ START_TEST(against_a_list)
       ck_assert_uint_eq(tree.n, refuted ? 1 : 0);
       met += refuted;
       if (refuted) { /* the one that was kept last; its numbers are there */
-        ck_assert_uint_eq(tree.node[0].n, dead[last - 1].n);
-        for (size_t i = 0; i < tree.node[0].n; i++) {
-          ck_assert_uint_eq(tree.node[0].multiplier[i].touch, dead[last - 1].multiplier[i].touch);
-          ck_assert(mpq_equal(tree.node[0].multiplier[i].u, dead[last - 1].multiplier[i].u));
+        ck_assert_uint_eq(tree.node[0].gordan.n, dead[last - 1].n);
+        for (size_t i = 0; i < tree.node[0].gordan.n; i++) {
+          ck_assert_uint_eq(tree.node[0].gordan.multiplier[i].of, dead[last - 1].multiplier[i].of);
+          ck_assert(mpq_equal(tree.node[0].gordan.multiplier[i].u, dead[last - 1].multiplier[i].u));
         }
       }
       clarke_tree_clear(&tree);
@@ -92,7 +84,7 @@ START_TEST(against_a_list)
   }
   ck_assert(met > 200 && met < 50 * KEPT);
   for (size_t k = 0; k < KEPT; k++)
-    node_clear(&dead[k]);
+    clarke_gordan_clear(&dead[k]);
   clarke_refutations_clear(&s);
   ck_assert_uint_eq(s.n, 0);
 }

@@ -2,6 +2,7 @@
 #include "base/limit.h"
 #include "base/output.h"
 #include "base/printable.h"
+#include "base/room.h"
 #include "base/text.h"
 #include "base/verify.h"
 #include "../suite.h"
@@ -16,6 +17,47 @@
 
 static clarke_error error;
 static char folder[] = "/tmp/clarke-base-XXXXXX";
+
+/* --- room.h --- */
+
+START_TEST(an_array_grows)
+{
+  size_t room = 0, before = 0, moves = 0;
+  int *array = NULL;
+
+  ck_assert(clarke_room(&array, &room, 0, sizeof *array) && array == NULL && room == 0);
+  for (int n = 0; n < 1000; n++) {
+    ck_assert_int_eq(clarke_make_room(&array, &room, (size_t)n + 1, sizeof *array, &error), CLARKE_OK);
+    ck_assert(room > (size_t)n && (room == before || room >= 2 * before));
+    moves += room != before;
+    before = room;
+    array[n] = n;
+  }
+  for (int n = 0; n < 1000; n++)
+    ck_assert_int_eq(array[n], n);
+  ck_assert_uint_lt(moves, 10);
+  ck_assert(clarke_room(&array, &room, 100000, sizeof *array) && room >= 100000 && array[999] == 999);
+  free(array);
+}
+END_TEST
+
+START_TEST(without_memory_an_array_is_as_it_was)
+{
+  size_t room = 0, before;
+  char *array = NULL, *old;
+
+  ck_assert(clarke_room(&array, &room, 3, 1));
+  array[2] = 'c';
+  old = array;
+  before = room;
+  ck_assert(!clarke_room(&array, &room, SIZE_MAX, 1) && !clarke_room(&array, &room, SIZE_MAX / 8, 16));
+  ck_assert_int_eq(clarke_make_room(&array, &room, SIZE_MAX / 2 + 2, 2, &error), CLARKE_ENOMEM);
+  ck_assert(array == old && room == before && array[2] == 'c');
+  room = SIZE_MAX / 2; /* twice as much is no size */
+  ck_assert(!clarke_room(&array, &room, room + 1, 1) && array == old);
+  free(array);
+}
+END_TEST
 
 /* --- status.h --- */
 
@@ -311,5 +353,7 @@ main(void)
   tcase_add_test(tests, texts_in_memory);
   tcase_add_test(tests, texts_by_arguments);
   tcase_add_test(tests, a_broken_promise);
+  tcase_add_test(tests, an_array_grows);
+  tcase_add_test(tests, without_memory_an_array_is_as_it_was);
   return run_tests();
 }

@@ -222,7 +222,7 @@ time_whole(double *seconds, figures *f, const clarke_code *p, mpq_t *at,
   good = clarke_derive(&d, p, at, profile, err) == CLARKE_OK;
   f->touched = d.execution.n_touched;
   f->cells = d.patterns.n;
-  f->forks = d.patterns.n_forks;
+  f->forks = d.patterns.tree.n;
   f->known = d.sets_known;
   f->verdict = d.verdict;
   clarke_derivation_clear(&d);

@@ -132,7 +132,7 @@ measure(figures *m, const clarke_code *p, mpq_t *at, bool list, clarke_error *er
   begin = now();
   good = good && (!list || clarke_patterns_find(&t, &e, err) == CLARKE_OK);
   m->patterns = list ? now() - begin : -1;
-  m->listed = list && t.complete;
+  m->listed = list && t.tree.complete;
   clarke_patterns_clear(&t);
   clarke_conservative_clear(&c);
   clarke_execution_clear(&e);

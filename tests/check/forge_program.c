@@ -179,7 +179,7 @@ static void
 put_tree(paper *w, const subject *s)
 {
   const clarke_patterns *t = &s->d->patterns;
-  size_t change = draw_int(&state, 3) && t->n_forks > 0 ? (size_t)draw_int(&state, (int)t->n_forks) : CLARKE_NONE;
+  size_t change = draw_int(&state, 3) && t->tree.n > 0 ? (size_t)draw_int(&state, (int)t->tree.n) : CLARKE_NONE;
 
   put(w, "tree\n");
   if (draw_int(&state, 5) == 0) { /* some forks left open, then a leaf */
@@ -188,21 +188,21 @@ put_tree(paper *w, const subject *s)
     put(w, "leaf\n");
     return;
   }
-  for (size_t i = 0; i < t->n_forks && w->n < 60000; i++) {
-    const clarke_fork *f = &t->fork[i];
+  for (size_t i = 0; i < t->tree.n && w->n < 60000; i++) {
+    const clarke_node *f = &t->tree.node[i];
     bool changed = i == change;
 
-    if (f->kind == CLARKE_BRANCHING)
-      put(w, "branch %zu\n", f->n_choices + (changed ? 1 : 0));
-    else if ((f->kind == CLARKE_PATTERN) != changed)
+    if (f->kind == CLARKE_BRANCH)
+      put(w, "branch %zu\n", f->n_branches + (changed ? 1 : 0));
+    else if ((f->kind == CLARKE_LEAF) != changed)
       put(w, "leaf\n");
     else if (changed)
       put_dead(w, f->depth);
     else {
-      put(w, "dead %zu\n", f->n_u);
-      for (size_t k = 0; k < f->n_u; k++) {
-        put(w, "u %zu", f->decision[k]);
-        w->n += gmp_snprintf(w->text + w->n, sizeof w->text - (size_t)w->n, " %Qd\n", f->u[k]);
+      put(w, "dead %zu\n", f->gordan.n);
+      for (size_t k = 0; k < f->gordan.n; k++) {
+        put(w, "u %zu", f->gordan.multiplier[k].of);
+        w->n += gmp_snprintf(w->text + w->n, sizeof w->text - (size_t)w->n, " %Qd\n", f->gordan.multiplier[k].u);
       }
     }
   }

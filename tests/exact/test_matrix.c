@@ -447,6 +447,42 @@ START_TEST(doubles_out)
 }
 END_TEST
 
+/* Quotients beside the middle of two doubles, from below or above by a part that only the lowest words tell; or in the middle. */
+START_TEST(doubles_out_of_quotients)
+{
+  uint64_t state = 8;
+  clarke_matrix a;
+  mpz_t z, den;
+  mpq_t q;
+
+  clarke_matrix_init(&a);
+  mpz_inits(z, den, NULL);
+  mpq_init(q);
+  for (int round = 0; round < 4000; round++) {
+    const uint64_t half = (1ULL << 53 | draw(&state) >> 11) << 1 | 1;
+    const size_t limbs = 1 + draw_below(&state, 5);
+
+    mpz_set_ui(den, draw(&state) >> draw_below(&state, 64) | 1);
+    mpz_mul_ui(z, den, half);
+    if (limbs > 1)
+      mpz_mul_2exp(z, z, draw_below(&state, 64 * (limbs - 1)));
+    if (round % 4 != 0)
+      (round % 4 == 1 ? mpz_add_ui : mpz_sub_ui)(z, z, 1 + draw_below(&state, 3));
+    if (round % 3 == 0)
+      mpz_neg(z, z);
+    OK(clarke_matrix_resize(&a, 1, 1, 1, NULL));
+    OK(clarke_matrix_store(&a, 0, 0, z, NULL));
+    mpz_set(a.den, den);
+    a.exp = (long)draw_below(&state, 100) - 50;
+    clarke_matrix_get(q, &a, 0, 0);
+    ck_assert(clarke_matrix_get_double(&a, 0, 0) == nearest(q));
+  }
+  mpz_clears(z, den, NULL);
+  mpq_clear(q);
+  clarke_matrix_clear(&a);
+}
+END_TEST
+
 START_TEST(doubles_in)
 {
   uint64_t state = 7;
@@ -1070,6 +1106,7 @@ main(void)
   tcase_add_test(tests, multiples);
   tcase_add_test(tests, maps);
   tcase_add_test(tests, doubles_out);
+  tcase_add_test(tests, doubles_out_of_quotients);
   tcase_add_test(tests, doubles_in);
   tcase_add_test(tests, rationals_in);
   tcase_add_test(tests, sizes_and_signs);

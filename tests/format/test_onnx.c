@@ -144,7 +144,7 @@ static void spoil_opset_twice(parts *p)
   bytes other = { 0 };
 
   put_string(&other, 1, "ai.onnx");
-  put_int(&other, 2, 17);
+  put_int(&other, 2, 16);
   put_message(&p->model, 8, &other);
 }
 static void spoil_function(parts *p)
@@ -656,6 +656,20 @@ START_TEST(sound)
 }
 END_TEST
 
+/* An operator set that is imported again, by whichever of its names. */
+START_TEST(imported_again)
+{
+  parts p = sound_parts();
+  bytes other = { 0 };
+
+  if (_i > 0)
+    put_string(&other, 1, "ai.onnx");
+  put_int(&other, 2, 17);
+  put_message(&p.model, 8, &other);
+  expect(&p, "opset 17\ntensor w float32 [2] 3ff0000000000000 c000000000000000\n" PORTS NODE);
+}
+END_TEST
+
 /* Repeated numbers may come one by one, packed, or in several runs: all mean the same. */
 START_TEST(packing)
 {
@@ -1060,6 +1074,7 @@ main(void)
   tcase_add_test(files, external_data_shared);
   tcase_add_loop_test(tests, no_numbers, 0, N_NONNUMBERS);
   tcase_add_test(tests, sound);
+  tcase_add_loop_test(tests, imported_again, 0, 2);
   tcase_add_test(tests, graphs_within_nodes);
   tcase_add_test(tests, refused_by_name);
   tcase_add_test(tests, a_step_has_its_own_types);

@@ -210,8 +210,11 @@ def concat(d):
     for _ in range(d.rng.choice([0, 1, 1, 2])):
         dims = [d.rng.choice([1, 2, n]) if k == a else n for k, n in enumerate(shape)]
         kind = d.rng.random()
-        if kind < 0.4:
+        if kind < 0.3:
             parts.append(another(d, shape))
+        elif kind < 0.4:  # constants that are joined themselves
+            first = d.constant(d.floats(dims), weight=False)
+            parts.append(d.node("Concat", [first, d.constant(d.floats(dims), weight=False)], axis=axis))
         elif kind < 0.6 and d.opset >= 8:
             one = [1 if n == d.rows and k != a else n for k, n in enumerate(dims)]
             parts.append(d.node("Expand", [d.constant(d.floats(one)), d.constant(np.array(dims, np.int64))]))
@@ -264,6 +267,7 @@ def clip(d):
     low, high = d.rng.choice([None, -1.]), d.rng.choice([None, 2.])
     if d.opset < 11:
         return d.node("Clip", [d.now], min=low, max=high)
+    low, high = d.rng.choice([low, low, -np.inf]), d.rng.choice([high, high, np.inf])  # no bounds, as exporters write them
     bound = [d.constant(np.array(v, np.float32), weight=False) if v is not None else "" for v in (low, high)]
     if d.opset >= 13 and d.rng.random() < 0.3:  # an activation; at times below the other bound
         bound[d.rng.randrange(2)] = d.node("Reshape", [computed(d, 1), d.constant(np.array([], np.int64))])
@@ -295,9 +299,12 @@ def extremes(d):
     d.since(8)
     others = [another(d, d.shape()) if d.rng.random() < 0.3 else d.weights(d.broadcastable(d.shape()))
               for _ in range(d.rng.choice([0, 1, 1, 2]))]
+    op = d.rng.choice(["Max", "Min", "Sum"])
+    if op != "Sum" and d.rng.random() < 0.3:  # a number that changes nothing
+        others.append(d.constant(np.array(-np.inf if op == "Max" else np.inf, np.float32), weight=False))
     inputs = [d.now, *others]
     d.rng.shuffle(inputs)
-    return d.node(d.rng.choice(["Max", "Min", "Sum"]), inputs)
+    return d.node(op, inputs)
 
 
 def power(d):

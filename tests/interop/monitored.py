@@ -3,12 +3,14 @@
 
     monitored.py CLARKE CLARKE-CHECK
 """
+import contextlib
 import json
 import os
 import stat
 import subprocess
 import sys
 import tempfile
+import time
 
 import torch
 from torch import nn
@@ -224,6 +226,82 @@ def few_wait(folder):
     expect(max(most) <= 1 and len(lines(os.path.join(folder, "watch"))) == 5, f"waiting: {most}")
 
 
+@contextlib.contextmanager
+def wrapped(folder, before=""):
+    """The program as a script that notes each start, and its arguments; the file with these."""
+    script, started = os.path.join(folder, "wrapped"), os.path.join(folder, "started")
+    with open(script, "w", encoding="utf-8") as f:
+        f.write(f'#!/bin/sh\necho "$*" >> {started}\n{before}\nexec {CLARKE} "$@"\n')
+    os.chmod(script, stat.S_IRWXU)
+    open(started, "w", encoding="utf-8").close()
+    os.environ["CLARKE"] = script
+    try:
+        yield started
+    finally:
+        os.environ["CLARKE"] = CLARKE
+
+
+def starts(started):
+    """How many processes there were, and how many of these for all steps."""
+    with open(started, encoding="utf-8") as f:
+        lines = f.read().split("\n")[:-1]
+    return len(lines), sum("--serve" in line for line in lines)
+
+
+def lasting(folder):
+    """One process for all steps. Where it ends, or cannot be had, the lines are the same."""
+    def lines_of(name, between=None, **how):
+        path = os.path.join(folder, name)
+        watch, begun = clarke.monitor(Net(), path, **how), time.monotonic()
+        for step in range(4):
+            train(watch, watch.model, 1)
+            while between is not None and clarke.summary(path)["steps"] <= step and time.monotonic() < begun + 60:
+                time.sleep(0.01)
+            if between is not None:
+                between(watch)
+        watch.close()
+        expect(watch.program.running is None, f"{name}: no process is left")
+        return lines(path)
+
+    def end(watch):
+        watch.program.running.kill()
+
+    with wrapped(folder) as started:
+        usual = lines_of("usual")
+        expect(starts(started) == (1, 1) and [line["step"] for line in usual] == [0, 1, 2, 3], f"one process: {starts(started)} {usual}")
+    with wrapped(folder) as started:
+        expect(lines_of("killed", end) == usual and starts(started)[1] == 4, f"a process that was ended is begun anew: {starts(started)}")
+    with wrapped(folder, 'case "$*" in *--serve*) exit 2;; esac') as started:
+        expect(lines_of("older") == usual and starts(started) == (6, 2), f"a program without --serve: {starts(started)}")
+    with wrapped(folder, 'case "$*" in *--serve*) read -r line; echo "{"; exit 2;; esac') as started:
+        expect(lines_of("broken") == usual and starts(started)[0] >= 5, f"half an answer: {starts(started)}")
+    zone = os.path.join(folder, "zone")
+    expect(lines_of("written", options=("--zone-proof", zone)) == usual and os.path.exists(zone), "an option that --serve does not take")
+    expect(lines_of("a\ttab") == usual, "a folder whose name a line cannot have")
+
+
+def served(folder):
+    """An answer is that of a process of its own, and so is the proof; what cannot be asked is an object, and the rest is answered."""
+    run, proof = os.path.join(folder, "run"), os.path.join(folder, "served.proof")
+    model = Net()
+    with clarke.record(run, model):
+        nn.functional.cross_entropy(model(X), Y).backward()
+    alone = subprocess.run([CLARKE, "audit", run, "--json", "--proof", proof], capture_output=True, text=True)
+    with open(proof, "rb") as f:
+        text = f.read()
+    os.remove(proof)
+    lines = f"{run}\t{proof}\n{folder}/none\n\n{run}\t{proof}"  # the last one without its end
+    both = subprocess.run([CLARKE, "audit", "--serve"], input=lines, capture_output=True, text=True)
+    answers = [part + "\n}\n" for part in both.stdout.split("\n}\n")[:-1]]
+    expect(len(answers) == 4 and answers[0] == answers[3] == alone.stdout and both.returncode == 2, f"{both}")
+    expect(["cannot be opened" in json.loads(answers[1])["error"], list(json.loads(answers[2]))] == [True, ["error"]], f"{answers[1:3]}")
+    with open(proof, "rb") as f:
+        expect(f.read() == text, "the proof is the same")
+    for more in ([run], ["--run"], ["--proof", proof], ["--step", "0"], ["--quiet"], ["--lines", proof]):
+        wrong = subprocess.run([CLARKE, "audit", "--serve", *more], input="", capture_output=True, text=True)
+        expect(wrong.returncode == 2 and "--serve" in wrong.stderr, f"--serve {more}: {wrong}")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         watched(os.path.join(folder, "a"))
@@ -234,6 +312,8 @@ def main():
         judged()
         whole_lines(os.path.join(folder, "whole"))
         few_wait(folder)
+        lasting(tempfile.mkdtemp(dir=folder))
+        served(tempfile.mkdtemp(dir=folder))
     finish()
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools" / "python"))
 
+import torch  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
 from clarke import profiles  # noqa: E402
 from report import Report  # noqa: E402
@@ -88,6 +89,11 @@ def check_proxies(report, clarke):
     for op, rule in known[1].items():
         report.check(measured[1][op] == rule, f"{name}: ties of {op}: {rule}", f"PyTorch gives {measured[1][op]}")
     report.check(measured[2] == known[2], f"{name}: a norm of zeros: {known[2]}", f"PyTorch gives {measured[2]}")
+    zeros = [torch.zeros(1, 1, 2, 2, requires_grad=True) for _ in range(2)]
+    F.lp_pool2d(zeros[0], 2, 2).sum().backward()
+    torch.sqrt((zeros[1] * zeros[1]).sum()).backward()
+    report.check(bool((zeros[0].grad == 0).all()) and bool(zeros[1].grad.isnan().all()), "lp_pool2d of zeros has the derivative 0, a root of squares NaN",
+                 f"{[z.grad.flatten().tolist() for z in zeros]}")
     report.check(profiles.parsed(profiles.measured_text()) == measured, "a profile file that was measured reads as what was measured", "it does not")
     wrong = [f for f in (F.relu, F.hardswish) if profiles.slope_word(1, 0, 1, [f]) == "unknown"]
     report.check(wrong == [F.hardswish], "a slope that is none of the sides, nor a small number, is unknown", f"{wrong}")

@@ -391,6 +391,36 @@ def outside_of_modules():
         expect(AGAIN in refused(lambda: clarke.audit(model, ONE, None, lambda out, _: loss(out))), "audit of a loss past PyTorch")
 
 
+def in_turn():
+    """Of steps that are put behind others each is moved to one side, another one to the other: what shows on one side alone is in one of two."""
+    found = []
+    for side in (1, -1):
+        def part(m, x):
+            h = x @ m.w
+            return h + (negative_part(side * (h - 1)) if m.seen else torch.zeros(1, 1))
+
+        def record(step):
+            with clarke.record(run, model, step=step, append=step > 0):
+                model(ONE).sum().backward()
+            model.zero_grad()
+
+        model = Model(part, 1.0)
+        with tempfile.TemporaryDirectory() as folder:
+            run, model.seen = os.path.join(folder, "run"), True
+            expect(AGAIN in refused(lambda: record(0)), f"the first step is moved to both sides, {side}")
+            model.zero_grad()
+            model.seen = None
+            record(0)
+            model.seen = True
+            found.append([])
+            for step in (1, 2, 3):
+                found[-1].append(AGAIN in refused(lambda: record(step)))
+                model.zero_grad()
+            model.seen = None
+            record(4)
+    expect(sorted(found) == [[False, True, True], [True, True, True]], f"a number that shows on one side alone: {found}")
+
+
 def what_is_said():
     """In run.json, and first in the report where nothing was run again."""
     for again, held, of_report in ((True, "calls", "calls"), (False, None, "nothing"), (lambda: model(X).sum(), "loss", "loss")):
@@ -701,6 +731,7 @@ def main():
         C = compiled(folder)
         attacks()
         outside_of_modules()
+        in_turn()
         what_is_said()
     honest_steps()
     finish()

@@ -384,12 +384,6 @@ def not_made(folder):
         F.cross_entropy(model(x), y).backward()
     optimizer.step(lambda: F.cross_entropy(model(x), y))
     expect("closure" in ask(run)["why"], "a closure")
-    run, model = os.path.join(folder, "lbfgs"), network()
-    optimizer = O.LBFGS(model.parameters())
-    with clarke.record(run, model, optimizer=optimizer):
-        F.cross_entropy(model(x), y).backward()
-    optimizer.step(lambda: F.cross_entropy(model(x), y))
-    expect("record each backward pass in the closure" in ask(run)["why"], f"L-BFGS: {ask(run)}")
     before = O.SGD(network().parameters(), lr=0.1)
     try:
         with clarke.record(os.path.join(folder, "failed"), network(), optimizer=before):

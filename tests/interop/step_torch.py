@@ -8,6 +8,7 @@ import random
 import subprocess
 import sys
 import tempfile
+from fractions import Fraction
 from pathlib import Path
 
 import torch
@@ -74,8 +75,7 @@ def by_torch(make, options, slots, theta, gradients):
 
 
 def number(text):
-    above, _, below = text.partition("/")
-    return int(above) / int(below) if below else float(above)
+    return float(Fraction(text))
 
 
 def by_rule(folder, rule, options, slots, theta, gradients):
@@ -114,6 +114,46 @@ def matrices(folder, rng):
     return worst
 
 
+LBFGS = [  # settings of torch's, so many steps: of one iteration and of many, with long and short histories
+    ({"lr": 0.5, "max_iter": 1}, 12), ({"max_iter": 1, "history_size": 2}, 10), ({"lr": 0.75}, 1), ({"history_size": 3, "max_iter": 7}, 3), ({"history_size": 1, "max_iter": 4}, 4),
+    ({"lr": 0.25, "max_iter": 9, "max_eval": 4}, 3), ({"tolerance_grad": 0.5, "max_iter": 9}, 3), ({"tolerance_change": 0.25, "max_iter": 9}, 3), ({"tolerance_change": 0, "tolerance_grad": 0, "max_iter": 6}, 1),
+]
+
+
+def lbfgs(folder, rng):
+    """Each step evaluates where it goes: as often as torch's, with the same ends, of a function that is no polynomial."""
+    worst = 0
+    for given, times in LBFGS:
+        n = rng.choice([2, 5, 9])
+        a, p = torch.tensor([[rng.uniform(-1, 1) for _ in range(n)] for _ in range(n)]), torch.nn.Parameter(torch.tensor([rng.uniform(-2, 2) for _ in range(n)]))
+        seen, found, optimizer = [], [], torch.optim.LBFGS([p], **given)
+        (folder / "s.json").write_text(json.dumps({"theta": [str(Fraction(x)) for x in p.tolist()]}))
+
+        def closure():
+            optimizer.zero_grad()
+            loss = (1 + (a @ p) ** 2).sqrt().sum() + (p * p).sum() / 4
+            loss.backward()
+            (folder / f"g{len(seen)}.json").write_text(json.dumps({"g": [str(Fraction(x)) for x in p.grad.tolist()], "loss": str(Fraction(loss.item()))}))
+            seen.append(str(folder / f"g{len(seen)}.json"))
+            return loss
+        for _ in range(times):
+            before = len(seen)
+            optimizer.step(closure)
+            found.append((len(seen) - before, {"theta": p.detach().clone()} | {name: torch.as_tensor(x).clone() for name, x in optimizer.state[p].items() if name in ("d", "t", "H_diag")}))
+        options = [w for name, value in given.items() if name != "lr" for w in (f"--{name.replace('_', '-')}", str(Fraction(value)))]
+        ran = subprocess.run([CLARKE, "step", "torch-lbfgs", "--state", str(folder / "s.json"), *[w for file in seen for w in ("--gradient", file)], "--eta", str(given.get("lr", 1)),
+                              "--limit", "bits=4096", *options, "--json"], capture_output=True, text=True)
+        assert ran.returncode == 0, (given, ran.stderr)
+        steps = json.loads(ran.stdout)["steps"]
+        assert [count for count, _ in found] == [s["evaluations"] for s in steps], (given, steps)
+        for (_, mine), said in zip(found, steps):
+            for name, t in mine.items():
+                said_of = said[name] if isinstance(said[name], list) else [said[name]]
+                worst = max(worst, *(abs(x - number(y)) for x, y in zip(t.flatten().tolist(), said_of, strict=True)))
+        print(f"torch-lbfgs    {given!s:60} {len(seen)} evaluations {worst:.1e}, ended by {sorted({s['end'] for s in steps})}")
+    return worst
+
+
 def main():
     sys.set_int_max_str_digits(0)
     torch.set_default_dtype(torch.float64)  # NAdam keeps its product of mu in the default type
@@ -127,7 +167,7 @@ def main():
             error = max(abs(x - y) for a, b in pairs for of_a, of_b in zip(a, b) for x, y in zip(of_a, of_b))
             print(f"{rule:14} {str(options):70} {error:.1e}")
             worst = max(worst, error)
-        worst = max(worst, matrices(Path(name), rng))
+        worst = max(worst, matrices(Path(name), rng), lbfgs(Path(name), rng))
     return worst > 1e-13
 
 

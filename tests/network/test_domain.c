@@ -158,6 +158,8 @@ START_TEST(jumps_are_refused)
       ck_assert_msg(strstr(error.text, "cannot be told") != NULL, "%s", error.text);
     }
   }
+  ck_assert(jumped(CLARKE_HELD, 0.5, 0, false, false) == 0.5 && jumped(CLARKE_HELD, 0.5, 0, false, true) == 0);
+  ck_assert(jumped(CLARKE_HELD, 0.5, 0.25, false, true) == 0); /* of whatever it holds */
   ck_assert(jumped(CLARKE_TRUNCATE, 0, 0.5, false, false) == 0 && isnan(jumped(CLARKE_TRUNCATE, 0x1p31, 0, true, false)));
 }
 END_TEST

@@ -257,7 +257,7 @@ START_TEST(distances_of_arguments)
       clarke_enclosure_row_bounds(&o.c.f, x, i, o.c.f.bound);
       for (size_t j = 0; j < COLUMNS; j++)
         piece[j] = i == 2 || o.c.f.bound[j] > 0.2 ? CLARKE_OPEN : 0;
-      clarke_measure_arguments(&o.c.f, o.s, x->y + i * COLUMNS, told ? piece : NULL, i);
+      clarke_measure_arguments(&o.c.f, o.s, false, x->y + i * COLUMNS, told ? piece : NULL, i);
     }
     for (size_t j = 0; j < COLUMNS; j++) {
       const clarke_margin *m_j = &margin[o.c.f.step][j];

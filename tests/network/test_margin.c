@@ -154,8 +154,9 @@ START_TEST(kinks_and_sizes)
   for (size_t i = 0; i < 2; i++)
     for (size_t c = 0; c < 3; c++)
       mpq_init(s.pieces.coef[i][c]);
-  ck_assert(!clarke_margin_has_kink(&g, &s, 0));
-  ck_assert(clarke_margin_has_kink(&g, &s, 1));
+  ck_assert(!clarke_margin_bends(&g, &s, 0));
+  ck_assert(clarke_margin_bends(&g, &s, 1));
+  ck_assert(!clarke_margin_is_smooth(&s));
   clarke_matrix_init(&x);
   for (int round = 0; round < 50; round++) {
     draw_argument(&x, true, &state);
@@ -170,6 +171,35 @@ START_TEST(kinks_and_sizes)
 }
 END_TEST
 
+/* x^2 on the left of its kink, and c x + d on the right: smooth where that is the tangent, 2 k x - k^2, and nowhere near it. */
+START_TEST(tangents)
+{
+  for (int k = -6; k <= 6; k++)
+    for (int off = -3; off <= 3; off++)
+      for (int finer = 0; finer <= 60; finer += 20) {
+        clarke_step s = {.kind = CLARKE_PIECEWISE, .pieces = {.n_kinks = 1, .slope = CLARKE_NONE}};
+        mpq_t change;
+
+        mpq_inits(s.pieces.kink[0], change, NULL);
+        for (size_t i = 0; i < 2; i++)
+          for (size_t c = 0; c < 3; c++)
+            mpq_init(s.pieces.coef[i][c]);
+        mpq_set_si(s.pieces.kink[0], k, 3);
+        mpq_canonicalize(s.pieces.kink[0]);
+        mpq_set_ui(s.pieces.coef[0][2], 1, 1);
+        mpq_add(s.pieces.coef[1][1], s.pieces.kink[0], s.pieces.kink[0]);
+        mpq_set_si(change, off, 1UL << finer);
+        mpq_canonicalize(change);
+        mpq_add(s.pieces.coef[1][1], s.pieces.coef[1][1], change);
+        ck_assert_int_eq(clarke_margin_is_smooth(&s), off == 0);
+        mpq_clears(s.pieces.kink[0], change, NULL);
+        for (size_t i = 0; i < 2; i++)
+          for (size_t c = 0; c < 3; c++)
+            mpq_clear(s.pieces.coef[i][c]);
+      }
+}
+END_TEST
+
 int
 main(void)
 {
@@ -179,5 +209,6 @@ main(void)
   tcase_add_test(tests, of_windows);
   tcase_add_test(tests, joined);
   tcase_add_test(tests, kinks_and_sizes);
+  tcase_add_test(tests, tangents);
   return run_tests();
 }

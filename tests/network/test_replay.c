@@ -7,6 +7,7 @@
 #include "network/derive/sink.h"
 #include "network/derive/tangent.h"
 #include "network/derive/zeros.h"
+#include "network/replay/replay_inside.h"
 
 static const char profile_text[] =
   "Relu 0 1/3\nLeakyRelu 0 right\nPRelu 0 left\nAbs 0 -1/2\nClip 0 left\nClip 1 2/7\n"
@@ -521,6 +522,50 @@ START_TEST(filter_at_the_bound_of_a_fine_pass)
 }
 END_TEST
 
+/* --- where enclosures begin ------------------------------------------------------------------ */
+
+#define LAYERS ((size_t)20)
+
+/* What is guessed where all of each layer from `lost` to `last` is open, and `before` in a hundred of the others. */
+static size_t
+bits_where(size_t lost, size_t last, size_t before, clarke_step_kind first)
+{
+  clarke_value values[2 * LAYERS + 1];
+  clarke_step steps[2 * LAYERS];
+  clarke_branch place[LAYERS][100], *piece[2 * LAYERS] = {NULL};
+  clarke_graph g = {.n_values = 2 * LAYERS + 1, .n_steps = 2 * LAYERS, .values = values, .steps = steps};
+  const clarke_replay r = {.g = &g, .samples = 1, .piece = piece};
+
+  memset(values, 0, sizeof values);
+  memset(steps, 0, sizeof steps);
+  for (size_t l = 0; l < LAYERS; l++) {
+    steps[2 * l].kind = l == 0 ? first : CLARKE_DENSE;
+    steps[2 * l + 1].kind = CLARKE_PIECEWISE;
+    steps[2 * l + 1].out = l;
+    values[l].count = 100;
+    piece[2 * l + 1] = place[l];
+    for (size_t e = 0; e < 100; e++)
+      place[l][e] = (l >= lost && l <= last) || e < before ? CLARKE_OPEN : 1;
+  }
+  return clarke_replay_bits(&r);
+}
+
+START_TEST(where_enclosures_begin)
+{
+  ck_assert_uint_eq(bits_where(LAYERS, 0, 0, CLARKE_DENSE), CLARKE_BITS_FIRST);
+  ck_assert_uint_eq(bits_where(LAYERS, 0, 50, CLARKE_DENSE), CLARKE_BITS_FIRST); /* touched, perhaps */
+  ck_assert_uint_eq(bits_where(0, LAYERS - 1, 0, CLARKE_DENSE), CLARKE_BITS_FIRST); /* no filter */
+  ck_assert_uint_eq(bits_where(18, 19, 1, CLARKE_DENSE), 127);
+  ck_assert_uint_eq(bits_where(15, 19, 1, CLARKE_DENSE), 127);
+  ck_assert_uint_eq(bits_where(5, 9, 0, CLARKE_DENSE), 127);
+  ck_assert_uint_eq(bits_where(5, 9, 1, CLARKE_DENSE), CLARKE_BITS_FIRST); /* the layers behind are decided again */
+  ck_assert_uint_eq(bits_where(5, 19, 0, CLARKE_DENSE), 191);
+  ck_assert_uint_eq(bits_where(5, 19, 0, CLARKE_ANALYTIC), CLARKE_BITS_FIRST); /* the filter does not follow it */
+  ck_assert_uint_eq(bits_where(3, 3, 0, CLARKE_DENSE), CLARKE_BITS_FIRST);
+  ck_assert_uint_eq(bits_where(12, 12, 0, CLARKE_DENSE), 127); /* one layer of kinks, deep down */
+}
+END_TEST
+
 int
 main(void)
 {
@@ -532,5 +577,6 @@ main(void)
   tcase_add_test(tcase, filter_on_cancellations);
   tcase_add_test(tcase, filter_on_each_bound);
   tcase_add_test(tcase, filter_at_the_bound_of_a_fine_pass);
+  tcase_add_test(tcase, where_enclosures_begin);
   return run_tests();
 }

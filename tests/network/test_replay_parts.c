@@ -175,6 +175,11 @@ START_TEST(samples_are_passed_alone)
         }
       agrees(&c, f.piece, sample, n, false);
       clarke_forward_clear(&f);
+      clarke_forward_init(&f);
+      OK(clarke_replay_some(&f, &c.r, sample, n, false, 64, &error));
+      ck_assert_uint_eq(f.n, n);
+      agrees(&c, f.piece, sample, n, false);
+      clarke_forward_clear(&f);
       OK(clarke_samples_pick(&picked, &c.r, sample, n, &error));
       ck_assert(picked.dims[0] == n && picked.count == n * features && picked.integer == NULL);
       for (size_t e = 0; e < n * features; e++)

@@ -219,7 +219,7 @@ END_TEST
 /* An operator of programs is none of files. */
 START_TEST(programs_only)
 {
-  static const char *const only[] = {"Maximum", "Minimum", "Kth", "Sort", "Median"};
+  static const char *const only[] = {"Maximum", "Minimum", "Kth", "Sort", "Median", "Surrogate"};
   size_t n = 0;
   const clarke_op *op;
 
@@ -256,7 +256,7 @@ START_TEST(ways_out)
 {
   static const char *const way[][2] = {
     {"NonZero", "It computes a shape: export with torch.onnx.export(dynamo=True)"},
-    {"QuantizeLinear", "It jumps, and where it does not its derivative is 0"},
+    {"QLinearConv", "It jumps, and where it does not its derivative is 0"},
     {"Tan", "Of constants alone torch.onnx.export(dynamo=True) folds it"},
     {"RandomNormal", "It draws numbers, which the file does not have"},
     {"DFT", "Record the training step instead (clarke.record)"},

@@ -2,6 +2,7 @@
 #include "../network/models.h"
 
 #include "op/profile.h"
+#include "op/surrogate.h"
 
 #include <unistd.h>
 
@@ -60,6 +61,8 @@ static const struct {
   {"Abs", 0, {"0", "0", "1", "0"}},
   {"Elu", 0, {"left", "left", "left", "left"}},
   {"Selu", 0, {"left", "left", "left", NULL}},
+  {"Surrogate", 0, {"1", "1", "1", "1"}},
+  {"Surrogate", 1, {"0", "0", "0", "0"}},
 };
 
 static const struct {
@@ -184,6 +187,39 @@ START_TEST(like_a_known_one)
       tie_is(&p, "Max", "mean");
       clarke_profile_clear(&p);
     }
+}
+END_TEST
+
+/* An audit alone takes them. */
+START_TEST(surrogates)
+{
+  static const char *const bad[][2] = {{"surrogate Round", "expected: surrogate OPERATOR RULE"}, {"surrogate Relu all", "called 'Relu'"},
+                                       {"surrogate Round range", "'range'"}, {"surrogate BipolarQuant rounded", "'rounded'"},
+                                       {"surrogate Quant some", "'some'"}};
+  char path[] = "/tmp/clarke-surrogate-XXXXXX";
+  const int fd = mkstemp(path);
+  clarke_profile p;
+
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    ck_assert_int_eq(parse(&p, bad[i][0]), CLARKE_EINPUT);
+    says(error.text, bad[i][1]);
+    clarke_profile_clear(&p);
+  }
+  ck_assert(parse(&p, "surrogate Round all\nsurrogate Quant range\nsurrogate Round none") == CLARKE_OK);
+  for (size_t i = 0; i < CLARKE_N_SURROGATES; i++)
+    ck_assert_int_eq(p.surrogates.rule[i], strcmp(clarke_surrogate_operator(i), "Quant") == 0 ? CLARKE_SURROGATE_RANGE : CLARKE_SURROGATE_NONE);
+  ck_assert_int_eq(clarke_profile_check_plain(&p, &error), CLARKE_EINPUT);
+  says(error.text, "'surrogate Quant range' makes another function");
+  clarke_profile_clear(&p);
+  ck_assert_int_eq(write(fd, "surrogate Sign all\n", 19), 19);
+  close(fd);
+  clarke_profile_init(&p);
+  ck_assert_int_eq(clarke_profile_load_surrogates(&p, path, &error), CLARKE_OK);
+  clarke_profile_clear(&p);
+  clarke_profile_init(&p);
+  ck_assert_int_eq(clarke_profile_load(&p, path, &error), CLARKE_EINPUT);
+  clarke_profile_clear(&p);
+  unlink(path);
 }
 END_TEST
 
@@ -374,6 +410,7 @@ main(void)
 
   tcase_add_test(tcase, known_tables);
   tcase_add_test(tcase, like_a_known_one);
+  tcase_add_test(tcase, surrogates);
   tcase_add_test(tcase, tie_lines);
   tcase_add_test(tcase, norms);
   tcase_add_test(tcase, files);

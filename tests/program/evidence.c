@@ -10,22 +10,22 @@ typedef struct {
 } tour;
 
 static void
-tour_refuted(tour *w, const clarke_fork *f)
+tour_refuted(tour *w, const clarke_node *f)
 {
-  if (f->n_u == 0)
+  if (f->gordan.n == 0)
     w->fault = "a branch is refuted by nothing";
-  for (size_t k = 0; k < f->n_u; k++)
-    if (f->decision[k] >= f->depth || mpq_sgn(f->u[k]) <= 0
-        || (k > 0 && f->decision[k] <= f->decision[k - 1]))
+  for (size_t k = 0; k < f->gordan.n; k++)
+    if (f->gordan.multiplier[k].of >= f->depth || mpq_sgn(f->gordan.multiplier[k].u) <= 0
+        || (k > 0 && f->gordan.multiplier[k].of <= f->gordan.multiplier[k - 1].of))
       w->fault = "a Gordan vector names no decision above it";
 }
 
 static void
-tour_pattern(tour *w, const clarke_fork *f)
+tour_pattern(tour *w, const clarke_node *f)
 {
-  const clarke_pattern *s = &w->t->pattern[f->pattern];
+  const clarke_pattern *s = &w->t->pattern[f->leaf];
 
-  if (f->pattern != w->patterns++ || s->n_choices != w->n_choices) {
+  if (f->leaf != w->patterns++ || s->n_choices != w->n_choices) {
     w->fault = "patterns are not numbered in the order of the tree, or miss choices";
     return;
   }
@@ -38,27 +38,27 @@ tour_pattern(tour *w, const clarke_fork *f)
 static void
 tour_subtree(tour *w, size_t depth)
 {
-  const clarke_fork *f;
+  const clarke_node *f;
 
   if (w->fault != NULL)
     return;
-  if (w->at >= w->t->n_forks || w->t->fork[w->at].depth != depth || w->n_choices == DEEPEST) {
+  if (w->at >= w->t->tree.n || w->t->tree.node[w->at].depth != depth || w->n_choices == DEEPEST) {
     w->fault = "the tree ends early, or a fork's depth is wrong";
     return;
   }
-  f = &w->t->fork[w->at++];
-  if (f->kind == CLARKE_REFUTED) {
+  f = &w->t->tree.node[w->at++];
+  if (f->kind == CLARKE_DEAD) {
     tour_refuted(w, f);
-  } else if (f->kind == CLARKE_PATTERN) {
+  } else if (f->kind == CLARKE_LEAF) {
     tour_pattern(w, f);
   } else {
     w->n_choices++;
-    for (size_t c = 0; c < f->n_choices; c++) {
+    for (size_t c = 0; c < f->n_branches; c++) {
       w->choice[w->n_choices - 1] = c;
-      tour_subtree(w, depth + f->n_choices - 1);
+      tour_subtree(w, depth + f->n_branches - 1);
     }
     w->n_choices--;
-    if (f->n_choices < 2)
+    if (f->n_branches < 2)
       w->fault = "a fork has no two choices";
   }
 }
@@ -69,7 +69,7 @@ tree_fault(const clarke_patterns *t)
   tour w = { .t = t };
 
   tour_subtree(&w, 0);
-  if (w.fault == NULL && (w.at != t->n_forks || w.patterns != t->n - t->n_cells))
+  if (w.fault == NULL && (w.at != t->tree.n || w.patterns != t->n - t->n_cells))
     return "the tree has more than it should";
   return w.fault;
 }
@@ -255,7 +255,7 @@ evidence_fault(const clarke_derivation *d)
 
   if (fault != NULL)
     return fault;
-  if (!d->patterns.complete || (!d->patterns.all_known && !one_gradient(&d->patterns, d->dim)))
+  if (!d->patterns.tree.complete || (!d->patterns.all_known && !one_gradient(&d->patterns, d->dim)))
     return d->patterns.why[0] != '\0' ? d->patterns.why : "not all patterns are known";
   if (!d->sets_known || !d->ad_exact)
     return "the sets are not known, or AD's output is not rational";

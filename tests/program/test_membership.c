@@ -65,9 +65,9 @@ START_TEST(patterns_are_unanimous_or_not)
 
   open_scene(&s, unanimous_text);
   ck_assert(s.d.patterns.n == 2 && clarke_derive_unanimous(&s.d));
-  s.d.patterns.complete = false;
+  s.d.patterns.tree.complete = false;
   ck_assert(!clarke_derive_unanimous(&s.d));
-  s.d.patterns.complete = s.d.patterns.jumps = true;
+  s.d.patterns.tree.complete = s.d.patterns.jumps = true;
   ck_assert(!clarke_derive_unanimous(&s.d));
   s.d.patterns.jumps = s.d.patterns.pattern[0].exact = false;
   ck_assert(!clarke_derive_unanimous(&s.d));
@@ -224,7 +224,7 @@ separator_holds(const clarke_derivation *d)
   mpq_t sum, t;
 
   mpq_inits(sum, t, NULL);
-  ck_assert(d->patterns.complete);
+  ck_assert(d->patterns.tree.complete);
   for (size_t i = 0; i < d->patterns.n; i++) {
     mpq_set_ui(sum, 0, 1);
     for (size_t k = 0; k < d->dim; k++) {
@@ -309,7 +309,7 @@ find_cones(void *context, bool *found, clarke_patterns *t, clarke_error *err)
   if (!s->finds)
     return CLARKE_OK;
   t->dim = t->width = 2;
-  t->complete = t->all_known = t->cones = true;
+  t->tree.complete = t->all_known = t->cones = true;
   t->pattern = calloc(2, sizeof *t->pattern);
   t->n = t->capacity = 2;
   for (size_t i = 0; i < 2; i++) {
@@ -346,7 +346,7 @@ START_TEST(patterns_may_come_from_a_source)
       clarke_derivation_init(&alone);
       OK(clarke_derive(&alone, &s.x.p, s.x.at, &s.profile, &error));
       OK(clarke_derive_by(&d, &s.x.p, s.x.at, &s.profile, &source, &error));
-      ck_assert(state.asked == 1 && d.patterns.cones == finds && (d.patterns.n_forks == 0) == finds);
+      ck_assert(state.asked == 1 && d.patterns.cones == finds && (d.patterns.tree.n == 0) == finds);
       ck_assert_msg(d.verdict == known[i].verdict && alone.verdict == known[i].verdict, "%s: %s", known[i].text, d.why);
       ck_assert(d.sets_known && d.clarke.n == 2 && d.zone == alone.zone && d.differentiable == alone.differentiable);
       for (size_t k = 0; k < 4; k++)

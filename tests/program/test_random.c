@@ -490,7 +490,7 @@ check_curve(trial *t, tally *count, frac step[2][LITTLE_INPUTS])
           "the gradient along (%ld %ld %ld %ld) t + (%ld %ld %ld %ld) t^2 is not in the set",
           (long)step[0][0].n, (long)step[0][1].n, (long)step[0][2].n, (long)step[0][3].n,
           (long)step[1][0].n, (long)step[1][1].n, (long)step[1][2].n, (long)step[1][3].n);
-  TRUE_OF(t, !t->d.patterns.complete || t->d.patterns.jumps || !jumped(t, &r),
+  TRUE_OF(t, !t->d.patterns.tree.complete || t->d.patterns.jumps || !jumped(t, &r),
           "a jump is overlooked");
   TRUE_OF(t, t->d.verdict != CLARKE_NOT_IN_CLARKE || separated(t, r.gradient),
           "the separator does not separate a gradient from AD's output");
@@ -548,7 +548,7 @@ check_claims(trial *t, tally *count)
 static void
 check_all(trial *t, tally *count)
 {
-  TRUE_OF(t, t->d.patterns.complete && t->d.patterns.all_known
+  TRUE_OF(t, t->d.patterns.tree.complete && t->d.patterns.all_known
                  && t->d.sets_known == (t->d.lipschitz && !t->d.patterns.jumps),
           "not all is known: %s", t->d.patterns.why);
   check_patterns(t, count);

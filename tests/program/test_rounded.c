@@ -1023,6 +1023,14 @@ START_TEST(norms)
             rounded.gradient[1] == (double)0.8f);
   run_program(zero, CLARKE_IEEE_F32);
   ck_assert(rounded.value[0] == 0 && rounded.gradient[0] == 0 && rounded.gradient[1] == 0);
+  /* A profile that has NaN there has it in floats, too, and nowhere else. */
+  clarke_profile_clear(&profile);
+  clarke_profile_init(&profile);
+  OK(clarke_profile_load(&profile, "jax-0.10", &error));
+  run_program(zero, CLARKE_IEEE_F32);
+  ck_assert(rounded.value[0] == 0 && isnan(rounded.gradient[0]) && isnan(rounded.gradient[1]));
+  run_program(at, CLARKE_IEEE_F32);
+  ck_assert(rounded.gradient[0] == (double)0.6f && rounded.gradient[1] == (double)0.8f);
   end_program();
 }
 END_TEST

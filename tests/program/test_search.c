@@ -115,37 +115,20 @@ START_TEST(a_decision_with_a_linear_factor_is_linear)
 }
 END_TEST
 
-START_TEST(an_array_makes_room_for_one_more)
-{
-  size_t capacity = 0;
-  int *array = NULL;
-
-  for (int n = 0; n < 100; n++) {
-    OK(clarke_search_room((void **)&array, (size_t)n, &capacity, sizeof *array, &error));
-    ck_assert_uint_gt(capacity, (size_t)n);
-    array[n] = n;
-  }
-  for (int n = 0; n < 100; n++)
-    ck_assert_int_eq(array[n], n);
-  free(array);
-}
-END_TEST
-
 /* --- cones and refutations --- */
 
 /* Multipliers of the decisions named make their gradients cancel. */
 static void
-cancels(const scene *c, size_t n_u, mpq_t *u, const size_t *decision)
+cancels(const scene *c, const clarke_gordan *g)
 {
   mpq_t sum, t;
 
   mpq_inits(sum, t, NULL);
-  ck_assert_uint_gt(n_u, 0);
+  ck_assert(clarke_gordan_is_valid(g));
   for (size_t k = 0; k < 2; k++) {
     mpq_set_ui(sum, 0, 1);
-    for (size_t i = 0; i < n_u; i++) {
-      ck_assert(mpq_sgn(u[i]) > 0 && (i == 0 || decision[i - 1] < decision[i]));
-      mpq_mul(t, u[i], c->s.row[decision[i]].gradient[k].q);
+    for (size_t i = 0; i < g->n; i++) {
+      mpq_mul(t, g->multiplier[i].u, c->s.row[g->multiplier[i].of].gradient[k].q);
       mpq_add(sum, sum, t);
     }
     ck_assert(mpq_sgn(sum) == 0);
@@ -157,8 +140,7 @@ static void
 cone_clear(clarke_search_cone *r)
 {
   clarke_rationals_free(r->d, 2);
-  clarke_rationals_free(r->u, r->n_u);
-  free(r->decision);
+  clarke_gordan_clear(&r->gordan);
 }
 
 START_TEST(a_cone_has_a_direction_or_multipliers)
@@ -173,13 +155,13 @@ START_TEST(a_cone_has_a_direction_or_multipliers)
   take(&c, 0);
   take(&c, 1);
   OK(clarke_search_solve(&r, &c.s, false, &error));
-  ck_assert(r.answer == CLARKE_CONE_FEASIBLE && clarke_search_positive(&c.s, r.d, 0, false) && r.n_u == 0);
+  ck_assert(r.answer == CLARKE_CONE_FEASIBLE && clarke_search_positive(&c.s, r.d, 0, false) && r.gordan.n == 0);
   ck_assert_uint_gt(c.s.work, 0);
   cone_clear(&r);
   take(&c, 1);
   OK(clarke_search_solve(&r, &c.s, true, &error));
-  ck_assert(r.answer == CLARKE_CONE_EMPTY && r.n_u == 2 && r.decision[0] == 1 && r.decision[1] == 2);
-  cancels(&c, r.n_u, r.u, r.decision);
+  ck_assert(r.answer == CLARKE_CONE_EMPTY && r.gordan.n == 2 && r.gordan.multiplier[0].of == 1 && r.gordan.multiplier[1].of == 2);
+  cancels(&c, &r.gordan);
   cone_clear(&r);
   c.s.row[1].linear = false; /* it is not asked, then, where linear ones are */
   OK(clarke_search_solve(&r, &c.s, true, &error));
@@ -192,8 +174,7 @@ END_TEST
 static void
 branch_free(clarke_search_branch *b)
 {
-  free(b->decision);
-  clarke_rationals_free(b->u, b->n_u);
+  clarke_gordan_clear(&b->gordan);
   clarke_rationals_free(b->witness, 2);
 }
 
@@ -206,8 +187,8 @@ START_TEST(a_branch_is_judged_where_it_begins)
   take(&c, 1);
   ck_assert_int_eq(on(&c), CLARKE_WALK_FORK);
   OK(clarke_search_judge(&b, &c.s, 1, &error));
-  ck_assert(b.refuted && b.depth == 2 && b.n_u == 2 && b.decision[0] == 0 && b.decision[1] == 1);
-  ck_assert(mpq_equal(b.u[0], b.u[1]) && c.s.n_rows == 1);
+  ck_assert(b.refuted && b.depth == 2 && b.gordan.n == 2 && b.gordan.multiplier[0].of == 0 && b.gordan.multiplier[1].of == 1);
+  ck_assert(mpq_equal(b.gordan.multiplier[0].u, b.gordan.multiplier[1].u) && c.s.n_rows == 1);
   branch_free(&b);
   b = (clarke_search_branch){.n_choices = 0};
   OK(clarke_search_judge(&b, &c.s, 0, &error));
@@ -238,9 +219,9 @@ START_TEST(polynomials_refute_what_gradients_do_not)
     ck_assert_int_eq(on(&c), CLARKE_WALK_FORK);
     OK(clarke_search_judge(&b, &c.s, 1, &error));
     ck_assert_int_eq(b.refuted, refuted); /* x x < y < 3 x x does occur */
-    ck_assert(b.n_u == (refuted ? 2 : 0));
+    ck_assert(b.gordan.n == (refuted ? 2 : 0));
     if (refuted)
-      ck_assert(mpq_sgn(b.u[0]) > 0 && mpq_equal(b.u[0], b.u[1]) && b.decision[0] == 0 && b.decision[1] == 1);
+      ck_assert(mpq_sgn(b.gordan.multiplier[0].u) > 0 && mpq_equal(b.gordan.multiplier[0].u, b.gordan.multiplier[1].u) && b.gordan.multiplier[0].of == 0 && b.gordan.multiplier[1].of == 1);
     branch_free(&b);
     close_scene(&c);
   }
@@ -518,7 +499,6 @@ MODULE(search)
 
   tcase_add_test(tests, decisions_pile_up_on_the_path);
   tcase_add_test(tests, a_decision_with_a_linear_factor_is_linear);
-  tcase_add_test(tests, an_array_makes_room_for_one_more);
   tcase_add_test(tests, a_cone_has_a_direction_or_multipliers);
   tcase_add_test(tests, a_branch_is_judged_where_it_begins);
   tcase_add_test(tests, polynomials_refute_what_gradients_do_not);

@@ -123,25 +123,26 @@ END_TEST
 
 START_TEST(forks_and_arcs)
 {
-  mpq_t *u = clarke_rationals(2), *step[2] = {clarke_rationals(2), clarke_rationals(2)};
-  size_t decision[2] = {1, 4};
-  const clarke_fork dead = {.kind = CLARKE_REFUTED, .n_u = 2, .decision = decision, .u = u}, parting = {.kind = CLARKE_BRANCHING, .n_choices = 3},
-                    leaf = {.kind = CLARKE_PATTERN};
+  mpq_t *u = clarke_rationals(3), *step[2] = {clarke_rationals(2), clarke_rationals(2)};
+  const size_t decision[3] = {4, 2, 1}; /* the second has no weight */
+  clarke_node dead = {.kind = CLARKE_DEAD}, parting = {.kind = CLARKE_BRANCH, .n_branches = 3}, leaf = {.kind = CLARKE_LEAF};
   const clarke_pattern arc = {.n_directions = 2, .direction = step}, none = {.n_directions = 0};
   clarke_text t;
 
-  mpq_set_si(u[0], 1, 2);
-  mpq_set_si(u[1], 3, 1);
+  mpq_set_si(u[0], 3, 1);
+  mpq_set_si(u[2], 1, 2);
   mpq_set_si(step[0][1], -1, 7);
   mpq_set_si(step[1][0], 2, 1);
   OK(clarke_text_open(&t, &error));
-  clarke_proof_put_fork(t.to, &parting);
-  clarke_proof_put_fork(t.to, &dead);
-  clarke_proof_put_fork(t.to, &leaf);
+  OK(clarke_gordan_read(&dead.gordan, u, decision, NULL, 3, &error));
+  clarke_proof_put_node(t.to, &parting, parting.n_branches, NULL, NULL);
+  clarke_proof_put_node(t.to, &dead, 0, NULL, NULL);
+  clarke_proof_put_node(t.to, &leaf, 0, NULL, NULL);
+  clarke_gordan_clear(&dead.gordan);
   clarke_proof_put_arc(t.to, &arc, 2);
   clarke_proof_put_arc(t.to, &none, 2);
   text_is(&t, "branch 3\ndead 2\nu 1 1/2\nu 4 3\nleaf\narc 2\nstep 0 -1/7\nstep 2 0\narc 0\n");
-  clarke_rationals_free(u, 2);
+  clarke_rationals_free(u, 3);
   clarke_rationals_free(step[0], 2);
   clarke_rationals_free(step[1], 2);
 }
@@ -241,16 +242,16 @@ START_TEST(patterns_are_proved)
     clarke_patterns_init(&t);
     OK(clarke_execute(&e, &g.p, g.at, &error));
     OK(clarke_patterns_find(&t, &e, &error));
-    ck_assert_msg(t.complete && t.all_known && t.n > 1, "%s", patterned[i].text);
+    ck_assert_msg(t.tree.complete && t.all_known && t.n > 1, "%s", patterned[i].text);
     s.function = (clarke_proof_input){"given", g.sha256, NULL};
     s.held = &g.p;
     s.point = g.at;
     OK(clarke_patterns_prove(&t, &s, proof, &error));
     ck_assert_msg(checked() == 0, "%s", patterned[i].text);
-    t.n_forks--; /* the last leaf is not told */
+    t.tree.n--; /* the last leaf is not told */
     OK(clarke_patterns_prove(&t, &s, proof, &error));
     ck_assert_int_eq(checked(), 1);
-    t.n_forks++;
+    t.tree.n++;
     clarke_number_set_si(&t.pattern[0].gradient[0], 77); /* another gradient is claimed */
     OK(clarke_patterns_prove(&t, &s, proof, &error));
     ck_assert_int_eq(checked(), 1);

@@ -369,7 +369,7 @@ def rules():
             ("the combination of the columns is not 0", circuit, "circuit 0 1 2 -1 4 1\n"),
             ("columns that there are, in increasing order, are expected", circuit, "circuit 0 1 2 -1 6 -1\n"),
             ("do not stand as in circuit 0", forced, "forced 3 0\n"),
-            ("there is no circuit 1 yet", forced, "forced 4 1\n"),
+            ("there is no circuit 1 here", forced, "forced 4 1\n"),
             # A branch that no point is in, and a circuit that says so, but nothing of column 3.
             ("circuit 0 has no column 3", forced, "split 4\nforced 3 0\n")]:
         with tempfile.TemporaryDirectory() as made:

@@ -263,8 +263,8 @@ START_TEST(patterns_around)
   OK(clarke_around_find(&a, &f.program, point, &error));
   ck_assert(!a.stopped && a.undecided == 0 && a.kinks == arounds[_i].kinks);
   ck_assert_uint_eq(a.realized, arounds[_i].realized);
-  for (size_t k = 0; k < a.tree.n; k++) {
-    const clarke_pattern *pattern = &a.tree.pattern[k];
+  for (size_t k = 0; k < a.patterns.n; k++) {
+    const clarke_pattern *pattern = &a.patterns.pattern[k];
 
     OK(clarke_around_show(&a, pattern, &error));
     for (size_t i = 0; i < f.program.n; i++) {
@@ -281,7 +281,7 @@ START_TEST(patterns_around)
   OK(clarke_around_prove(&a, &f, program_path, point, own_path(proof, "around.proof"), &error));
   ck_assert_int_eq(checked(proof, "/tmp"), 0);
   clarke_around_clear(&a);
-  ck_assert(a.needed == NULL && a.tree.n == 0 && a.realized == 0);
+  ck_assert(a.needed == NULL && a.patterns.n == 0 && a.realized == 0);
   clarke_region_function_clear(&f);
   clarke_rationals_free(point, 2);
   remove(proof);
@@ -306,7 +306,7 @@ START_TEST(around_without_an_answer)
   OK(clarke_code_wrt(&f.program, NULL, 0, &error));
   OK(clarke_around_find(&a, &f.program, point, &error));
   ck_assert_uint_eq(a.realized, 2);
-  OK(clarke_around_show(&a, &a.tree.pattern[0], &error));
+  OK(clarke_around_show(&a, &a.patterns.pattern[0], &error));
   for (size_t i = 0, k = 0; i < f.program.n; i++)
     if (f.program.instruction[i].kind == CLARKE_DO_PIECEWISE)
       ck_assert_int_eq(clarke_around_choice(&a, i) == CLARKE_NONE, k++ == 0);

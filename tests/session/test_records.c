@@ -705,23 +705,6 @@ START_TEST(the_gradient_that_ran)
 }
 END_TEST
 
-/* Each certificate's bound beside what it bounds. */
-START_TEST(bounds_that_are_vague)
-{
-  clarke_certificate c = {.certainty = CLARKE_WITHIN_BOUND, .norm = 1, .slack = 0.2};
-
-  ck_assert(!clarke_certificate_is_vague(&c));
-  c.slack = 0.26;
-  ck_assert(clarke_certificate_is_vague(&c));
-  c.slack = INFINITY;
-  ck_assert(clarke_certificate_is_vague(&c));
-  c.certainty = CLARKE_BIT_EXACT; /* what is exact has no need of a bound */
-  ck_assert(!clarke_certificate_is_vague(&c));
-  c = (clarke_certificate){.certainty = CLARKE_WITHIN_BOUND};
-  ck_assert(!clarke_certificate_is_vague(&c));
-}
-END_TEST
-
 static void
 surrogates_are(const clarke_record *r, size_t n, const char *first)
 {
@@ -774,7 +757,6 @@ MODULE(records)
   TCase *tests = tests_of("records");
 
   tcase_add_loop_test(tests, the_gradient_that_ran, 0, 4);
-  tcase_add_test(tests, bounds_that_are_vague);
   tcase_add_test(tests, claims);
   tcase_add_test(tests, twins);
   tcase_add_test(tests, no_twins);

@@ -1,6 +1,7 @@
 /* Rules of optimizers in the library: their table, their states, one step of each; the commands' numbers are in test_step.py. */
 #include "../ok.h"
 
+#include "step/lbfgs.h"
 #include "step/piece.h"
 #include "step/whole.h"
 
@@ -32,7 +33,7 @@ START_TEST(all_rules)
     ck_assert_ptr_eq(clarke_rule_find(r->name), r);
     some_hypers(&h, r);
     OK(clarke_rule_check(&h, r, &error));
-    if (r->whole != NULL) { /* test_whole.c */
+    if (r->whole != NULL || r->evaluates) { /* test_whole.c, test_lbfgs.py */
       clarke_hypers_clear(&h);
       continue;
     }
@@ -54,8 +55,9 @@ START_TEST(all_rules)
     clarke_hypers_clear(&h);
   }
   ck_assert_uint_ge(i, 27);
-  ck_assert_ptr_eq(clarke_rule_at(i - 1), &clarke_whole_rules[CLARKE_N_WHOLE_RULES - 1]);
-  ck_assert_ptr_eq(clarke_rule_at(i - 1 - CLARKE_N_WHOLE_RULES), &clarke_torch_rules[CLARKE_N_TORCH_RULES - 1]);
+  ck_assert_ptr_eq(clarke_rule_at(i - 1), &clarke_lbfgs_rule);
+  ck_assert_ptr_eq(clarke_rule_at(i - 2), &clarke_whole_rules[CLARKE_N_WHOLE_RULES - 1]);
+  ck_assert_ptr_eq(clarke_rule_at(i - 2 - CLARKE_N_WHOLE_RULES), &clarke_torch_rules[CLARKE_N_TORCH_RULES - 1]);
   ck_assert_ptr_null(clarke_rule_find("nobody"));
   ck_assert_str_eq(clarke_hyper_name(CLARKE_HYPER_DECAY), "weight-decay");
 }

@@ -221,7 +221,7 @@ def refusals(folder):
 def rules(folder):
     named = [r["name"] for r in json.loads(step(folder, "list", "--json").stdout)["rules"]]
     tested = {r.split(" ")[0] for r, *_ in EXACT + DIGITS} | {"nag", "adagrad", "adamw", "tensorflow-adam", "torch-sparseadam", "torch-adagrad", "torch-adamw",
-                                                              "torch-adafactor", "torch-muon"}
+                                                              "torch-adafactor", "torch-muon", "torch-lbfgs"}
     expect("all rules are tested", set(named) == tested, set(named) ^ tested)
     expect("the list", step(folder, "list").stdout.count("\n") == len(named))
     expect("torch-adagrad", thetas(folder, "torch-adagrad", ["3"], *hypers(eta="1/10", eps="0")) == ["9/10"])

@@ -240,6 +240,54 @@ START_TEST(test_lines)
 }
 END_TEST
 
+/* Drawn instances are the same each time; what is counted is compared. No proof is of them, nor are they counted among proofs. */
+START_TEST(test_suites)
+{
+  static const struct {
+    const char *suite, *message;
+  } bad[] = {
+    {"lemma-12", "expected NAME COUNT SEED"},
+    {"lemma-12 5", "expected NAME COUNT SEED"},
+    {"lemma-12 5 1 2", "expected NAME COUNT SEED"},
+    {"lemma-12 -5 1", "expected NAME COUNT SEED"},
+    {"lemma-12 0 1", "expected NAME COUNT SEED"},
+    {"lemma-12 100001 1", "at most 100000"},
+    {"lemma-99 5 1", "no such suite: 'lemma-99'"},
+  };
+  static const char *const facts[] = {"holds 4", "holds 6", "fails 1", "not-known 1", "touched 0", "empty 1", "differ 1", "holds unknown"};
+  char text[512];
+
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    snprintf(text, sizeof text, "#: claim L\n#: where here\n#: says so\n#: suite %s\n#: expect fails 0\n", bad[i].suite);
+    save_case("a.prog", text);
+    ck_assert_msg(run(CLARKE " reproduce --cases cases") == 1, "%s", bad[i].suite);
+    file_has("out", bad[i].message);
+  }
+  for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
+    snprintf(text, sizeof text, "#: claim L\n#: where here\n#: says so\n#: suite lemma-12 5 1\n#: expect %s\n", facts[i]);
+    save_case("a.prog", text);
+    ck_assert_msg(run(CLARKE " reproduce --cases cases") == 1, "'%s' did not fail", facts[i]);
+  }
+  save_case("a.prog", LEMMA "#: expect verdict not-in-clarke\n#: suite lemma-12 5 1\n#: expect holds 5\n#: expect fails 0\n#: expect empty 0\n" PROGRAM);
+  ck_assert_int_eq(run(CLARKE " reproduce --cases cases --proofs p --json > first && ls p"), 0);
+  file_has("out", "L.proof");
+  ck_assert_int_eq(run("test ! -e p/L-1.proof && test ! -e p/L-2.proof"), 0);
+  ck_assert_int_eq(run(CLARKE " reproduce --cases cases --proofs p --json | cmp - first"), 0);
+  save_case("a.prog", "#: claim L\n#: where here\n#: says so\n#: suite lemma-12 5 1\n#: expect ad 0\n");
+  ck_assert_int_eq(run(CLARKE " reproduce --cases cases"), 2);
+  file_has("err", "no such key: 'ad'");
+}
+END_TEST
+
+/* Other seeds draw other instances. */
+START_TEST(test_seeds)
+{
+  ck_assert_int_eq(run("for seed in 1 2 3; do printf '#: claim L\n#: where here\n#: says so\n#: suite lemma-12 50 %%s\n#: expect holds 50\n"
+                       "#: expect touched 1\n' $seed > cases/a.prog; " CLARKE " reproduce --cases cases --json | grep -o '\"computed\": \"[0-9]*\"' > $seed; done; "
+                       "cat 1 2 3 && ! cmp -s 1 2 && ! cmp -s 2 3"), 0);
+}
+END_TEST
+
 START_TEST(test_pattern_and_json)
 {
   json_t *j, *row;
@@ -301,6 +349,8 @@ main(void)
   tcase_add_test(c, test_bad_points);
   tcase_add_test(c, test_networks);
   tcase_add_test(c, test_lines);
+  tcase_add_test(c, test_suites);
+  tcase_add_test(c, test_seeds);
   tcase_add_test(c, test_pattern_and_json);
   tcase_add_test(c, test_shipped);
   return run_tests();

@@ -9,11 +9,12 @@ MODULE(follow);
 MODULE(operands);
 MODULE(rounding_parts);
 MODULE(sieve_parts);
+MODULE(sieve_wide);
 MODULE(stages);
 MODULE(statistics);
 
 int
 main(void)
 {
-  RUN(bounds_suite, branches_suite, constants_suite, folders_suite, follow_suite, operands_suite, rounding_parts_suite, sieve_parts_suite, stages_suite, statistics_suite);
+  RUN(bounds_suite, branches_suite, constants_suite, folders_suite, follow_suite, operands_suite, rounding_parts_suite, sieve_parts_suite, sieve_wide_suite, stages_suite, statistics_suite);
 }

@@ -104,6 +104,16 @@ START_TEST(stages)
   OK(clarke_certify_seed(&again, false, &error));
   check_seed(&again);
   ck_assert(again.back.scale == 1); /* numbers are multiplied themselves */
+  for (size_t v = 0; v < again.g->n_values; v++) { /* room is made for sums as it is asked for, where a gradient goes */
+    const bool goes = v == again.g->output || again.back.carries[v] || (again.g->values[v].constant && clarke_value_is_wrt(again.g, v));
+    const bool fresh = again.back.sum[v].error == NULL;
+    const clarke_rounding_sum *s = clarke_roundback_target(&again.back, v);
+
+    ck_assert((s != NULL) == goes);
+    for (size_t e = 0; goes && fresh && e < again.g->values[v].count * again.pass.n; e++)
+      ck_assert(s->error[e] == 0 && s->mass[e] == 0 && s->parts[e] == 0);
+  }
+  ck_assert(!clarke_roundback_lacks(&again.back));
   clarke_roundback_clear(&again.back);
   for (size_t v = 0; v < again.g->n_values; v++)
     OK(clarke_matrix_resize(&again.grad[v], 0, 0, 1, &error));

@@ -132,7 +132,7 @@ START_TEST(derivations)
 {
   clarke_derivation d;
   clarke_patterns *t = &d.patterns;
-  clarke_fork *refuted;
+  clarke_node *refuted;
 
   begin("input x[2]\noutput relu(x[0]) - relu(-x[0]) + x[1]\n");
   clarke_derivation_init(&d);
@@ -146,27 +146,27 @@ START_TEST(derivations)
   BREAK(clarke_derivation_is_valid(&d), d.evidence, CLARKE_EVIDENCE_UNANIMOUS);
   BREAK(clarke_derivation_is_valid(&d), d.lipschitz, false);
   BREAK(clarke_derivation_is_valid(&d), t->jumps, true);
-  BREAK(clarke_derivation_is_valid(&d), t->complete, false);
+  BREAK(clarke_derivation_is_valid(&d), t->tree.complete, false);
   BREAK(clarke_derivation_is_valid(&d), d.separator, NULL);
   BREAK(clarke_derivation_is_valid(&d), d.execution.n_order, 0);
   ck_assert_uint_eq(t->n, 2);
-  BREAK(clarke_patterns_is_valid(t), t->n_forks, t->n_forks - 1);
+  BREAK(clarke_patterns_is_valid(t), t->tree.n, t->tree.n - 1);
   BREAK(clarke_patterns_is_valid(t), t->n, 1);
-  BREAK(clarke_patterns_is_valid(t), t->fork[0].n_choices, 1);
-  BREAK(clarke_patterns_is_valid(t), t->fork[0].n_choices, 3);
+  BREAK(clarke_patterns_is_valid(t), t->tree.node[0].n_branches, 1);
+  BREAK(clarke_patterns_is_valid(t), t->tree.node[0].n_branches, 3);
   BREAK(clarke_patterns_is_valid(t), t->pattern[0].realized, false);
   BREAK(clarke_patterns_is_valid(t), t->pattern[1].exact, false);
   BREAK(clarke_patterns_is_valid(t), t->pattern[1].gradient, NULL);
   BREAK_RATIONAL(clarke_patterns_is_valid(t), t->pattern[0].direction[0][0], 2, 2);
-  refuted = t->fork;
-  while (refuted->kind != CLARKE_REFUTED)
+  refuted = t->tree.node;
+  while (refuted->kind != CLARKE_DEAD)
     refuted++;
-  ck_assert_uint_eq(refuted->n_u, 2);
-  BREAK(clarke_patterns_is_valid(t), refuted->n_u, 0);
-  BREAK(clarke_patterns_is_valid(t), refuted->decision[1], 0);
-  BREAK(clarke_patterns_is_valid(t), refuted->decision[1], refuted->depth);
-  BREAK_RATIONAL(clarke_patterns_is_valid(t), refuted->u[0], -1, 1);
-  BREAK_RATIONAL(clarke_patterns_is_valid(t), refuted->u[0], 0, 1);
+  ck_assert_uint_eq(refuted->gordan.n, 2);
+  BREAK(clarke_patterns_is_valid(t), refuted->gordan.n, 0);
+  BREAK(clarke_patterns_is_valid(t), refuted->gordan.multiplier[1].of, 0);
+  BREAK(clarke_patterns_is_valid(t), refuted->gordan.multiplier[1].of, refuted->depth);
+  BREAK_RATIONAL(clarke_patterns_is_valid(t), refuted->gordan.multiplier[0].u, -1, 1);
+  BREAK_RATIONAL(clarke_patterns_is_valid(t), refuted->gordan.multiplier[0].u, 0, 1);
   clarke_derivation_clear(&d);
   end();
 }

@@ -259,7 +259,7 @@ START_TEST(trees)
 {
   clarke_tree t;
   clarke_node *branch, *leaf;
-  clarke_multiplier m = {.touch = 1};
+  clarke_multiplier m = {.of = 1};
 
   clarke_tree_init(&t);
   OK(clarke_enumerate(&t, &a.q, &error));
@@ -267,25 +267,24 @@ START_TEST(trees)
   branch = node_of(&t, CLARKE_BRANCH) + 1;
   leaf = node_of(&t, CLARKE_LEAF);
   ck_assert_int_eq(branch->kind, CLARKE_BRANCH);
-  BREAK(clarke_tree_is_valid(&t, &a.q), branch->touch, t.node[0].touch); /* twice on a path */
-  BREAK(clarke_tree_is_valid(&t, &a.q), branch->touch, 3);
+  BREAK(clarke_tree_is_valid(&t, &a.q), branch->at, t.node[0].at); /* twice on a path */
+  BREAK(clarke_tree_is_valid(&t, &a.q), branch->at, 3);
   BREAK(clarke_tree_is_valid(&t, &a.q), branch->kind, CLARKE_LEAF);
+  BREAK(clarke_tree_is_valid(&t, &a.q), branch->n_branches, 1);
   BREAK(clarke_tree_is_valid(&t, &a.q), leaf->side[0], 3);
   BREAK(clarke_tree_is_valid(&t, &a.q), t.n, t.n - 1);
   /* The leaf as if a relation had refuted it. */
   mpq_init(m.u);
   mpq_set_ui(m.u, 1, 2);
   leaf->kind = CLARKE_DEAD;
-  leaf->multiplier = &m;
-  leaf->n = 1;
-  BREAK(clarke_tree_is_valid(&t, &a.q), leaf->n, 0);
+  leaf->gordan = (clarke_gordan){1, &m};
+  BREAK(clarke_tree_is_valid(&t, &a.q), leaf->gordan.n, 0);
   BREAK(clarke_tree_is_valid(&t, &a.q), m.condition, 1);
-  BREAK(clarke_tree_is_valid(&t, &a.q), m.touch, 3);
+  BREAK(clarke_tree_is_valid(&t, &a.q), m.of, 3);
   BREAK_RATIONAL(clarke_tree_is_valid(&t, &a.q), m.u, 0, 1);
   BREAK_RATIONAL(clarke_tree_is_valid(&t, &a.q), m.u, -1, 1);
   leaf->kind = CLARKE_LEAF;
-  leaf->multiplier = NULL;
-  leaf->n = 0;
+  leaf->gordan = (clarke_gordan){0};
   mpq_clear(m.u);
   clarke_tree_clear(&t);
 }
@@ -295,24 +294,21 @@ END_TEST
 START_TEST(refutations)
 {
   clarke_tree t;
-  clarke_multiplier m = {.touch = 0};
+  clarke_multiplier m = {.of = 0};
 
   clarke_tree_init(&t);
   mpq_init(m.u);
   mpq_set_ui(m.u, 1, 2);
-  clarke_tree_add(&t, CLARKE_BRANCH)->touch = 0;
+  *clarke_tree_add(&t, CLARKE_BRANCH) = (clarke_node){.kind = CLARKE_BRANCH, .n_branches = 2};
   for (int side = 0; side < 2; side++) {
     clarke_node *dead = clarke_tree_add(&t, CLARKE_DEAD);
 
-    dead->multiplier = &m;
-    dead->n = 1;
+    dead->gordan = (clarke_gordan){1, &m};
   }
   t.complete = true;
-  BREAK(clarke_tree_is_valid(&t, &a.q), m.touch, 1);
-  for (size_t i = 1; i < 3; i++) {
-    t.node[i].multiplier = NULL;
-    t.node[i].n = 0;
-  }
+  BREAK(clarke_tree_is_valid(&t, &a.q), m.of, 1);
+  for (size_t i = 1; i < 3; i++)
+    t.node[i].gordan = (clarke_gordan){0};
   mpq_clear(m.u);
   clarke_tree_clear(&t);
 }

@@ -12,7 +12,7 @@
 
 enum { OPTION_PARAMS = 256, OPTION_GRADIENT, OPTION_EXACT, OPTION_RANKS,
        OPTION_THREADS, OPTION_STEP, OPTION_NEAREST, OPTION_TOUCHED, OPTION_BATCH_AXIS, OPTION_ZONE_PROOF,
-       OPTION_RUN, OPTION_LINES, OPTION_THEOREMS, OPTION_LIKE, OPTION_KEEP, OPTION_TRAIN };
+       OPTION_RUN, OPTION_LINES, OPTION_THEOREMS, OPTION_LIKE, OPTION_KEEP, OPTION_TRAIN, OPTION_SERVE };
 
 static const struct argp_option options[] = {
   {"batch", 'b', "FILE", 0, "the minibatch: .npz with x and y, or .npy with the inputs alone", 0},
@@ -33,6 +33,8 @@ static const struct argp_option options[] = {
   {"run", OPTION_RUN, NULL, 0, "ask about all steps of a run folder, a row each, and sum them up", 0},
   {"lines", OPTION_LINES, "FILE", 0,
    "with --run, append each step's answer to FILE as one line of JSON; the steps that FILE has are not asked about again", 0},
+  {"serve", OPTION_SERVE, NULL, 0,
+   "run folders come on standard input, a line each, perhaps with a tab and a file for the proof; print a JSON object for each, when it is answered", 0},
   {"like", OPTION_LIKE, "NAME", 0,
    "MODEL is a checkpoint without a graph, of the network torchvision.NAME, timm.NAME, transformers.CLASS or MODULE:FUNCTION; or NAME is keras, and "
    "MODEL a .keras or .h5 file. Python's package clarke records a step of it, which is asked about", 0},
@@ -103,12 +105,29 @@ check_like(const clarke_audit_command *c, struct argp_state *state)
     argp_error(state, "a proof is about files that stay: --like needs --keep RUN/ beside it");
 }
 
+/* All that is asked about comes on standard input. */
+static void
+check_serve(const clarke_audit_command *c, struct argp_state *state)
+{
+  const bool written = c->proof != NULL || c->zone_proof != NULL || c->gradient != NULL || c->ci.sarif != NULL || c->ci.junit != NULL
+                       || c->ci.html != NULL || c->ci.baseline != NULL;
+
+  if (c->ask.model_path != NULL || c->ask.batch_path != NULL || c->n_params > 0 || c->like != NULL || c->all_steps || c->step != CLARKE_NONE)
+    argp_error(state, "--serve asks about the run folders that come on standard input: leave out other files, --like, --run and --step");
+  if (written || c->lines != NULL || c->ci.quiet)
+    argp_error(state, "--serve prints its answers, and writes proofs where standard input says: leave out files to write, and --quiet");
+}
+
 /* Does what is given fit together? A folder stands for model, batch and checkpoint. */
 static void
 check_arguments(clarke_audit_command *c, bool params, struct argp_state *state)
 {
   const bool folder = c->like == NULL && c->ask.model_path != NULL && is_folder(c->ask.model_path);
 
+  if (c->serve) {
+    check_serve(c, state);
+    return;
+  }
   check_like(c, state);
   if (folder && (c->ask.batch_path != NULL || c->n_params > 0 || c->ask.loss != NULL || c->ask.output != NULL || c->ask.whole))
     argp_error(state, "%s is a run folder, which has its batch, parameters and loss", c->ask.model_path);
@@ -198,6 +217,9 @@ parse(int key, char *arg, struct argp_state *state)
   case OPTION_RUN:
     c->all_steps = true;
     return 0;
+  case OPTION_SERVE:
+    c->serve = true;
+    return 0;
   case OPTION_LINES:
     c->lines = arg;
     return 0;
@@ -234,7 +256,7 @@ clarke_command_audit(int argc, char **argv)
 {
   static char name[] = "clarke audit";
   static const char usage[] = "MODEL.onnx --batch FILE\nMODEL.onnx --batch FILE --params FILE...\n--like NAME CHECKPOINT --batch FILE\n"
-                              "RUN/\n--run RUN/";
+                              "RUN/\n--run RUN/\n--serve";
   struct argp argp = {options, parse, usage, doc, NULL, NULL, NULL};
   bool told = false;
   command_line line = {.command = {.ask = {.threads = clarke_processors(), .margins = true}, .step = CLARKE_NONE, .ci.told = &told}};

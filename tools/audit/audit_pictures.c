@@ -284,7 +284,7 @@ find_deciding(bool *decides, const clarke_audit_session *s)
     return;
   for (size_t i = 0; i < t->n; i++)
     if (t->node[i].kind == CLARKE_BRANCH)
-      decides[t->node[i].touch] = true;
+      decides[t->node[i].at] = true;
   for (size_t k = 0; t->parallel != NULL && k < s->replay.n_touches; k++)
     decides[k] = decides[k] || (t->parallel[k] != CLARKE_NONE && decides[t->parallel[k]]);
 }

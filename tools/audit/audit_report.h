@@ -18,6 +18,7 @@ typedef struct {
   bool json, verbose, theorems;
   const char *run;   /* a run folder in place of model, batch and checkpoints */
   size_t step;       /* of it; CLARKE_NONE: the first */
+  bool serve;        /* run folders come on standard input */
   bool all_steps;    /* all of it, */
   const char *lines; /* a line each in this file; NULL: in none */
   const char *like;  /* the name of a network in a library, of which model_path is a checkpoint; NULL: the file has the graph */
@@ -56,6 +57,9 @@ clarke_status clarke_audit_outside_json(json_t **answer, const clarke_run_descri
 
 /* audit_steps.c: of all recorded steps of a folder. */
 clarke_status clarke_audit_steps(int *exit_status, const clarke_audit_command *command, clarke_error *err);
+
+/* audit_serve.c: of one run folder after the other, as standard input has them. */
+clarke_status clarke_audit_serve(int *exit_status, const clarke_audit_command *command, clarke_error *err);
 
 /* audit_like.c: the folders that --like made: the run's, and one around it. Empty: none. */
 typedef struct {

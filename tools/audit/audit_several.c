@@ -277,6 +277,8 @@ clarke_audit_answer(int *exit_status, const clarke_audit_command *command, clark
   clarke_file model = {0}, batch = {0};
   clarke_status status = CLARKE_OK;
 
+  if (c.serve)
+    return clarke_audit_serve(exit_status, command, err);
   if (c.run != NULL && c.all_steps)
     return clarke_audit_steps(exit_status, command, err);
   if (c.run != NULL)

@@ -1,5 +1,6 @@
 /* The recorded steps that a folder has. */
 #include "audit_steps.h"
+#include "base/room.h"
 #include "base/text.h"
 #include "op/profile.h"
 #include "session/json.h"
@@ -44,15 +45,9 @@ clarke_audit_step_find(const clarke_audit_step_list *list, size_t step)
 static clarke_status
 add(clarke_audit_step_list *list, const char *folder, size_t step, json_t *files, clarke_error *err)
 {
-  const size_t room = list->n < list->room ? list->room : 2 * list->room + 64;
-  clarke_audit_step *grown = room > list->room ? realloc(list->step, room * sizeof *grown) : list->step;
   char *copy = strdup(folder);
 
-  if (grown != NULL) {
-    list->step = grown;
-    list->room = room;
-  }
-  if (grown == NULL || copy == NULL || files == NULL) {
+  if (copy == NULL || files == NULL || !clarke_room(&list->step, &list->room, list->n + 1, sizeof *list->step)) {
     free(copy);
     json_decref(files);
     return clarke_no_memory(err);

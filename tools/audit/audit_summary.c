@@ -1,5 +1,6 @@
 /* The three lines in front of an audit. */
 #include "audit_report.h"
+#include "op/surrogate.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -186,6 +187,21 @@ put_ran(FILE *to, const clarke_certified *c)
   }
 }
 
+/* Those of a profile. */
+static void
+put_surrogates(FILE *to, const clarke_graph *g)
+{
+  size_t n = 0;
+
+  for (size_t i = clarke_surrogate_next(g, 0); i != CLARKE_NONE; i = clarke_surrogate_next(g, i + 1))
+    n++;
+  if (n == 0)
+    return;
+  fputs("All this is said of the network as AD differentiates it, with ", to);
+  clarke_put_count(to, n, "operator");
+  fputs(" replaced by design (surrogates). ", to);
+}
+
 static clarke_status
 put_answer(FILE *to, const clarke_audit_session *s, const clarke_certified *ran, clarke_error *err)
 {
@@ -205,6 +221,7 @@ put_answer(FILE *to, const clarke_audit_session *s, const clarke_certified *ran,
   fputs(". ", to);
   if (ran != NULL)
     put_ran(to, ran);
+  put_surrogates(to, &s->graph);
   status = put_kinks(to, s, err);
   clarke_audit_put_zeros(to, s);
   return status;

@@ -1,5 +1,6 @@
 /* The audit as a table a person can read, and the verdict in a sentence. */
 #include "audit_report.h"
+#include "op/surrogate.h"
 #include "audit/audit.h"
 
 #include <stdio.h>
@@ -102,12 +103,34 @@ print_verdict(const clarke_audit *a)
        "otherwise.");
 }
 
+static clarke_status
+print_surrogates(const clarke_graph *g, clarke_error *err)
+{
+  size_t i = clarke_surrogate_next(g, 0);
+
+  if (i != CLARKE_NONE)
+    puts("\nSurrogates: AD differentiates another function here than the one that is computed, by design. All that is said is of the network in "
+         "which these\nhave their numbers, and the derivative that is named:");
+  for (; i != CLARKE_NONE; i = clarke_surrogate_next(g, i + 1)) {
+    char *text = clarke_surrogate_text(g, i);
+
+    if (text == NULL)
+      return clarke_no_memory(err);
+    printf("  %s\n", text);
+    free(text);
+  }
+  return CLARKE_OK;
+}
+
 clarke_status
 clarke_audit_print_text(const clarke_audit_session *s, const clarke_record *record, const clarke_audit_command *command,
                         clarke_error *err)
 {
   clarke_status status;
 
+  status = print_surrogates(&s->graph, err);
+  if (status != CLARKE_OK)
+    return status;
   print_layers(s, command->theorems);
   status = clarke_audit_print_nearest(s, err);
   if (status == CLARKE_OK)

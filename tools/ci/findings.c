@@ -1,5 +1,6 @@
 #include "findings.h"
 
+#include "base/room.h"
 #include "base/text.h"
 #include "findings_inside.h"
 
@@ -45,18 +46,11 @@ clarke_rule_told(clarke_rule rule)
 clarke_finding *
 clarke_findings_add(clarke_findings *list, clarke_finding finding, const char *format, ...)
 {
-  clarke_finding *grown;
   va_list args;
 
-  if (list->n == list->room) {
-    const size_t room = 2 * list->room + 16;
-
-    grown = realloc(list->finding, room * sizeof *grown);
-    list->failed = list->failed || grown == NULL;
-    if (grown == NULL)
-      return NULL;
-    list->finding = grown;
-    list->room = room;
+  if (!clarke_room(&list->finding, &list->room, list->n + 1, sizeof *list->finding)) {
+    list->failed = true;
+    return NULL;
   }
   va_start(args, format);
   finding.message = clarke_text_vprint(format, args);

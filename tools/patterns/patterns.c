@@ -18,7 +18,7 @@ typedef struct {
   bool wants_end; /* --line A was read, and B is next */
 } request;
 
-enum { OPTION_THREADS = 256, OPTION_AS_FOUND };
+enum { OPTION_THREADS = 256, OPTION_AS_FOUND, OPTION_GRID };
 
 static const struct argp_option options[] = {
   {"at", 't', "POINT", 0, "around a point: v,v,... or a file (.npy, .npz, a table)", 0},
@@ -28,6 +28,8 @@ static const struct argp_option options[] = {
   {"threads", OPTION_THREADS, "N", 0,
    "of --at and --box: at most N threads (default: as many as processors); the answer is the same", 0},
   {"line", 'l', "A B", 0, "along the segment from A to B, points as of --at: exact breakpoints, and the integral of AD", 0},
+  {"grid", OPTION_GRID, "FORMAT", 0,
+   "of --line, along one entry: how many numbers of float16, bfloat16, float32 or float64 lie in the bifurcation zone", 0},
   {"arrangement", 'a', "V.txt", 0, "no MODEL: the sign vectors of hyperplanes, whose normals are the columns of a matrix", 0},
   {"offsets", 'o', "T.txt", 0, "of an affine arrangement: the numbers t_j of the hyperplanes <v_j, x> = t_j", 0},
   {"count", 'c', NULL, 0, "print the number alone", 0},
@@ -63,7 +65,7 @@ check_request(request *r, const struct argp_state *state)
     argp_error(state, "--line takes two points: --line A B");
   if (r->arrangement.matrix != NULL) {
     if (c->model != NULL || c->at != NULL || c->box != NULL || c->from != NULL || draws || c->slice || c->pieces || c->profile != NULL || c->wrt != NULL
-        || c->output != NULL)
+        || c->output != NULL || c->grid != NULL)
       argp_error(state, "--arrangement goes with --offsets, --count, --as-found, --json, --proof and --limit alone");
     return;
   }
@@ -87,6 +89,8 @@ check_request(request *r, const struct argp_state *state)
     argp_error(state, "--pieces goes with --at and --box");
   if (c->as_found && c->from != NULL)
     argp_error(state, "--as-found goes with --at, --box and --arrangement: pieces of a segment are all found before they are sorted");
+  if (c->grid != NULL && (c->from == NULL || c->count))
+    argp_error(state, "--grid goes with --line, and not with --count");
   if (c->profile != NULL && c->from == NULL)
     argp_error(state, "--profile goes with --line: regions do not depend on it");
 }
@@ -127,6 +131,9 @@ parse(int key, char *arg, struct argp_state *state)
     return 0;
   case OPTION_THREADS:
     r->regions.threads = clarke_read_threads(arg, state);
+    return 0;
+  case OPTION_GRID:
+    r->regions.grid = arg;
     return 0;
   case OPTION_AS_FOUND:
     r->arrangement.as_found = r->regions.as_found = true;

@@ -38,7 +38,7 @@ put_pattern(const answer *a)
 static void
 put_any_direction(const answer *a)
 {
-  for (size_t k = 0; k < a->found.tree.width; k++)
+  for (size_t k = 0; k < a->found.patterns.width; k++)
     fprintf(a->list.to, a->command->json ? "%s\"%d\"" : "%s%d", k == 0 ? "" : a->command->json ? ", " : " ", k == 0);
 }
 
@@ -55,7 +55,7 @@ is_zero(mpq_t *q, size_t n)
 static void
 put_arc(const answer *a, const clarke_pattern *p)
 {
-  const size_t n = a->found.tree.width;
+  const size_t n = a->found.patterns.width;
   size_t told = 0;
 
   if (p->n_directions == 0)
@@ -81,10 +81,10 @@ put_arc_json(const answer *a, const clarke_pattern *p)
   if (p->n_directions == 0)
     put_any_direction(a);
   else if (one)
-    clarke_patterns_put_row(a->list.to, p->direction[0], a->found.tree.width, true);
+    clarke_patterns_put_row(a->list.to, p->direction[0], a->found.patterns.width, true);
   for (size_t k = 0; !one && k < p->n_directions; k++) {
     fputs(k > 0 ? ", [" : "[", a->list.to);
-    clarke_patterns_put_row(a->list.to, p->direction[k], a->found.tree.width, true);
+    clarke_patterns_put_row(a->list.to, p->direction[k], a->found.patterns.width, true);
     putc(']', a->list.to);
   }
   putc(']', a->list.to);
@@ -93,7 +93,7 @@ put_arc_json(const answer *a, const clarke_pattern *p)
 static void
 put_gradients(const answer *a, const clarke_pattern *p)
 {
-  const size_t n = a->found.tree.width;
+  const size_t n = a->found.patterns.width;
   const bool json = a->command->json;
 
   for (size_t o = 0; o < a->function->program.n_outputs; o++) {
@@ -133,8 +133,8 @@ put_all(answer *a, clarke_error *err)
 {
   clarke_status status = CLARKE_OK;
 
-  for (size_t i = 0; i < a->found.tree.n && status == CLARKE_OK && clarke_patterns_below_limit(a->told); i++) {
-    const clarke_pattern *p = &a->found.tree.pattern[i];
+  for (size_t i = 0; i < a->found.patterns.n && status == CLARKE_OK && clarke_patterns_below_limit(a->told); i++) {
+    const clarke_pattern *p = &a->found.patterns.pattern[i];
 
     if (!a->command->count)
       status = clarke_around_show(&a->found, p, err);
@@ -151,16 +151,16 @@ put_all(answer *a, clarke_error *err)
 static bool
 is_whole(const answer *a)
 {
-  return !a->found.stopped && a->found.tree.complete && a->told == a->found.tree.n;
+  return !a->found.stopped && a->found.patterns.tree.complete && a->told == a->found.patterns.n;
 }
 
 /* Why more patterns may be. */
 static const char *
 why(const answer *a)
 {
-  if (a->found.stopped || a->found.tree.complete)
+  if (a->found.stopped || a->found.patterns.tree.complete)
     return clarke_patterns_why(false, a->found.stopped);
-  return a->found.tree.why;
+  return a->found.patterns.why;
 }
 
 static void
@@ -238,7 +238,7 @@ static clarke_status
 count_gradients(answer *a, clarke_error *err)
 {
   const clarke_number **gradient;
-  clarke_status status = clarke_patterns_gradients(&gradient, &a->gradients, &a->found.tree, err);
+  clarke_status status = clarke_patterns_gradients(&gradient, &a->gradients, &a->found.patterns, err);
 
   if (status == CLARKE_OK)
     free(gradient);

@@ -6,6 +6,7 @@
 #include "base/stop.h"
 #include "patterns_list.h"
 #include "patterns_text.h"
+#include "session/grid.h"
 #include "session/segment.h"
 #include "watch.h"
 
@@ -80,6 +81,26 @@ tell(const clarke_segment *s, const clarke_region_function *f, const clarke_regi
   return clarke_summary_tell(&lines, status, err);
 }
 
+/* Numbers of a format, and those in the zone. */
+static void
+print_grid(const clarke_grid *g, const char *format)
+{
+  mpq_t share;
+
+  gmp_printf("%s: %Zd numbers from A to B, %Zd of them in the bifurcation zone", format, g->numbers, g->bifurcation);
+  if (mpz_sgn(g->numbers) > 0) {
+    mpq_init(share);
+    mpq_set_num(share, g->bifurcation);
+    mpq_set_den(share, g->numbers);
+    mpq_canonicalize(share);
+    printf(" (share %.3g)", mpq_get_d(share));
+    mpq_clear(share);
+  }
+  if (mpz_sgn(g->unknown) > 0)
+    gmp_printf("; of %Zd it is not known", g->unknown);
+  printf(". Its zone there: %zu point%s or interval%s\n", g->zones, g->zones == 1 ? "" : "s", g->zones == 1 ? "" : "s");
+}
+
 static void
 print_text(const clarke_segment *s, bool count)
 {
@@ -103,7 +124,7 @@ print_text(const clarke_segment *s, bool count)
 }
 
 static clarke_status
-put_keys(clarke_patterns_list *list, const clarke_segment *s, clarke_error *err)
+put_keys(clarke_patterns_list *list, const clarke_segment *s, const clarke_grid *g, const char *format, clarke_error *err)
 {
   if (clarke_patterns_list_keys(list, s->n > 0, err) != CLARKE_OK)
     return CLARKE_EINPUT;
@@ -116,11 +137,14 @@ put_keys(clarke_patterns_list *list, const clarke_segment *s, clarke_error *err)
     fputs(", \"difference\": ", stdout);
     put_vector(stdout, s->difference, s->n_outputs, true);
   }
+  if (g != NULL)
+    gmp_printf(", \"grid\": {\"format\": \"%s\", \"numbers\": \"%Zd\", \"bifurcation\": \"%Zd\", \"unknown\": \"%Zd\", \"zones\": %zu}", format,
+               g->numbers, g->bifurcation, g->unknown, g->zones);
   return clarke_patterns_list_end(list, s->n > 0, s->regions.stopped, err);
 }
 
 static clarke_status
-print_json(const clarke_segment *s, bool count, clarke_error *err)
+print_json(const clarke_segment *s, bool count, const clarke_grid *g, const char *format, clarke_error *err)
 {
   clarke_patterns_list list = {true, count, false, "pieces", NULL};
   clarke_status status = clarke_patterns_list_begin(&list, err);
@@ -136,7 +160,7 @@ print_json(const clarke_segment *s, bool count, clarke_error *err)
     put_vector(list.to, s->piece[k].slope, s->n_outputs, true);
     putc('}', list.to);
   }
-  status = put_keys(&list, s, err);
+  status = put_keys(&list, s, g, format, err);
   clarke_patterns_list_clear(&list);
   return status;
 }
@@ -216,15 +240,42 @@ find(clarke_segment *s, clarke_region_function *f, const clarke_regions_command 
                      "layer (--wrt NAME)", why.text);
 }
 
+static clarke_status
+count_grid(clarke_grid *g, const clarke_regions_command *c, const clarke_region_function *f, mpq_t *from, mpq_t *to, clarke_error *err)
+{
+  clarke_ieee format;
+  const clarke_status status = clarke_ieee_parse(&format, c->grid, err);
+
+  return status == CLARKE_OK ? clarke_grid_find(g, f, from, to, format, err) : status;
+}
+
+static clarke_status
+put_all(const clarke_segment *s, const clarke_grid *g, const clarke_region_function *f, const clarke_regions_command *c, const clarke_profile *profile,
+        clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+
+  if (c->json)
+    return print_json(s, c->count, g, c->grid, err);
+  if (!c->count)
+    status = tell(s, f, c, profile, err);
+  print_text(s, c->count);
+  if (g != NULL)
+    print_grid(g, c->grid);
+  return status;
+}
+
 clarke_status
 clarke_segment_answer(bool *complete, bool *holds, const clarke_regions_command *c, clarke_error *err)
 {
   clarke_region_function f;
   clarke_profile profile;
   clarke_segment s = {0};
+  clarke_grid grid;
   mpq_t *from = NULL, *to = NULL;
   clarke_status status;
 
+  clarke_grid_init(&grid);
   clarke_region_function_init(&f);
   f.wrt = c->wrt;
   f.output = c->output;
@@ -242,16 +293,15 @@ clarke_segment_answer(bool *complete, bool *holds, const clarke_regions_command 
   clarke_watch_hide(true);
   if (status == CLARKE_OK && c->proof != NULL)
     status = prove(&s, &f, c, from, to, err);
-  if (status == CLARKE_OK && c->json)
-    status = print_json(&s, c->count, err);
-  else if (status == CLARKE_OK && !c->count)
-    status = tell(&s, &f, c, &profile, err);
-  if (status == CLARKE_OK && !c->json)
-    print_text(&s, c->count);
+  if (status == CLARKE_OK && c->grid != NULL)
+    status = count_grid(&grid, c, &f, from, to, err);
+  if (status == CLARKE_OK)
+    status = put_all(&s, c->grid != NULL ? &grid : NULL, &f, c, &profile, err);
   *complete = s.integral != NULL;
   *holds = s.agree;
   clarke_rationals_free(from, from != NULL ? f.n : 0);
   clarke_rationals_free(to, to != NULL ? f.n : 0);
+  clarke_grid_clear(&grid);
   clarke_segment_clear(&s);
   clarke_profile_clear(&profile);
   clarke_region_function_clear(&f);

@@ -1,4 +1,5 @@
 #include "profile_rows.h"
+#include "op/surrogate.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,7 +75,7 @@ clarke_profile_rows_read(clarke_profile_rows *r, const char *name, clarke_error 
   clarke_profile_init(&p);
   status = clarke_profile_load_any(&p, name, err);
   if (status == CLARKE_OK) {
-    r->row = calloc(p.n * CLARKE_MAX_KINKS + p.n_orders + 1, sizeof *r->row);
+    r->row = calloc(p.n * CLARKE_MAX_KINKS + p.n_orders + CLARKE_N_SURROGATES + 1, sizeof *r->row);
     status = r->row != NULL ? CLARKE_OK : clarke_no_memory(err);
   }
   for (size_t i = 0; status == CLARKE_OK && i < p.n; i++)
@@ -82,6 +83,9 @@ clarke_profile_rows_read(clarke_profile_rows *r, const char *name, clarke_error 
       add(r, proxy_text(&p.proxy[i][k]), "", p.op[i]->name, k);
   for (size_t i = 0; status == CLARKE_OK && i < p.n_orders; i++)
     add(r, tie_text(&p.rule[i]), "tie ", p.order[i]->name, CLARKE_NONE);
+  for (size_t i = 0; status == CLARKE_OK && clarke_surrogate_operator(i) != NULL; i++)
+    if (p.surrogates.rule[i] != CLARKE_SURROGATE_NONE)
+      add(r, strdup(clarke_surrogate_name(p.surrogates.rule[i])), "surrogate ", clarke_surrogate_operator(i), CLARKE_NONE);
   if (status == CLARKE_OK)
     add(r, strdup(p.norm_nan ? "nan" : "0"), "norm", "", CLARKE_NONE);
   for (size_t i = 0; status == CLARKE_OK && i < r->n; i++)

@@ -170,7 +170,7 @@ library_clear(library *l)
 
 /* --- proofs ---------------------------------------------------------------------------------- */
 
-/* The number of a claim's checks in all cases, and which of them this is (from 1). */
+/* The number of a claim's checks in all cases, suites left out, and which of them this is (from 1). */
 static size_t
 place_in_claim(size_t *of, const library *l, const clarke_run *r)
 {
@@ -182,7 +182,7 @@ place_in_claim(size_t *of, const library *l, const clarke_run *r)
     for (size_t k = 0; k < l->c[i].n_checks; k++) {
       const clarke_check *check = &l->c[i].check[k];
 
-      *of += strcmp(l->c[i].claim[check->claim].name, name) == 0;
+      *of += check->kind != CLARKE_CHECK_SUITE && strcmp(l->c[i].claim[check->claim].name, name) == 0;
       if (check == r->check)
         place = *of;
     }
@@ -328,7 +328,7 @@ run_check(clarke_table *rows, const library *l, clarke_case *c, const clarke_che
   row->check = check;
   clarke_run_init(&r);
   status = clarke_run_check(&r, c, check, err);
-  bool decided = status == CLARKE_OK && (r.line != NULL ? clarke_line_holds(&r) : clarke_run_verdict(&r) != CLARKE_UNDECIDED);
+  bool decided = status == CLARKE_OK && r.counts == NULL && (r.line != NULL ? clarke_line_holds(&r) : clarke_run_verdict(&r) != CLARKE_UNDECIDED);
   status = compare(row, &r, status, err);
   if (status == CLARKE_OK && q->proofs != NULL && (decided || is_identity(row)))
     status = write_proof(&row->proof, l, &r, q->proofs, !decided, err);

@@ -244,7 +244,7 @@ add_fact(reading *r, bool claimed, char *text)
   clarke_fact *fact;
 
   if (r->c->n_checks == 0 || r->c->check[r->c->n_checks - 1].claim != r->c->n_claims - 1)
-    return wrong(r, "expect and claimed come after an at, network or line");
+    return wrong(r, "expect and claimed come after an at, network, line or suite");
   if (*value != '\0')
     *value++ = '\0';
   value += strspn(value, " \t");
@@ -276,7 +276,7 @@ claim_line(reading *r, const char *key, const char *value)
     return append(r, &claim->cannot, " ", value);
   return clarke_fail(r->err, CLARKE_EINPUT,
                      "%s:%zu: '%s': expected claim, where, says, note, cannot-check, profile, "
-                     "proxy, wrt, prices, at, network, line, claimed or expect", r->c->name, r->line, key);
+                     "proxy, wrt, prices, at, network, line, suite, claimed or expect", r->c->name, r->line, key);
 }
 
 /* One header line KEY VALUE; it may be written to. */
@@ -310,8 +310,8 @@ header_line(reading *r, char *text)
     return set(r, &r->prices, value);
   if (strcmp(text, "expect") == 0 || strcmp(text, "claimed") == 0)
     return add_fact(r, *text == 'c', value);
-  if (strcmp(text, "network") == 0 || strcmp(text, "line") == 0)
-    return begin_check(r, value, *text == 'n' ? CLARKE_CHECK_NETWORK : CLARKE_CHECK_LINE);
+  if (strcmp(text, "network") == 0 || strcmp(text, "line") == 0 || strcmp(text, "suite") == 0)
+    return begin_check(r, value, *text == 'n' ? CLARKE_CHECK_NETWORK : *text == 'l' ? CLARKE_CHECK_LINE : CLARKE_CHECK_SUITE);
   if (strcmp(text, "at") != 0)
     return claim_line(r, text, value);
   r->group_open = group_open;
@@ -367,7 +367,7 @@ check_headers(reading *r)
       checked = checked || c->check[k].claim == i;
     r->line = c->claim[i].line;
     if (!checked || c->claim[i].where == NULL || c->claim[i].says == NULL)
-      return wrong(r, "a claim needs where, says, and an at, network, line or cannot-check");
+      return wrong(r, "a claim needs where, says, and an at, network, line, suite or cannot-check");
   }
   return c->n_claims > 0 ? CLARKE_OK
                          : clarke_fail(r->err, CLARKE_EINPUT, "%s: no claim in it", c->name);
@@ -377,7 +377,7 @@ static bool
 has_program_checks(const clarke_case *c)
 {
   for (size_t i = 0; i < c->n_checks; i++)
-    if (c->check[i].kind != CLARKE_CHECK_NETWORK)
+    if (c->check[i].kind == CLARKE_CHECK_AT || c->check[i].kind == CLARKE_CHECK_LINE)
       return true;
   return false;
 }

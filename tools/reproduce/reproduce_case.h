@@ -23,14 +23,14 @@ typedef struct {
   size_t line;
 } clarke_claim;
 
-typedef enum { CLARKE_CHECK_AT, CLARKE_CHECK_NETWORK, CLARKE_CHECK_LINE } clarke_check_kind;
+typedef enum { CLARKE_CHECK_AT, CLARKE_CHECK_NETWORK, CLARKE_CHECK_LINE, CLARKE_CHECK_SUITE } clarke_check_kind;
 
-/* One `at`, `network` or `line`. */
+/* One `at`, `network`, `line` or `suite`. */
 typedef struct {
   size_t claim, facts; /* which of the case's */
   size_t line;
   clarke_check_kind kind;
-  char *at;      /* the point; of a network its files and loss; of a line its ends */
+  char *at;      /* the point; of a network its files and loss; of a line its ends; of a suite its name and numbers */
   char *profile; /* a profile's text: `like NAME`, then its own proxies */
   char *wrt;     /* names between commas; NULL: all inputs */
   char *prices;  /* of operations, c_nl=Q c_R=Q c+=Q cx=Q; NULL: all are 1 */

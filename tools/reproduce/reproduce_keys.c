@@ -1,6 +1,7 @@
 #include "reproduce_keys.h"
 #include "reproduce_line.h"
 #include "reproduce_network.h"
+#include "reproduce_suite.h"
 
 #include "exact/cone.h"
 #include "program/ieee.h"
@@ -501,7 +502,9 @@ clarke_fact_key_known(const char *key, clarke_check_kind kind)
   bool ad;
 
   if (kind != CLARKE_CHECK_AT)
-    return kind == CLARKE_CHECK_NETWORK ? clarke_network_key_known(key) : clarke_line_key_known(key);
+    return kind == CLARKE_CHECK_NETWORK ? clarke_network_key_known(key)
+           : kind == CLARKE_CHECK_LINE  ? clarke_line_key_known(key)
+                                        : clarke_suite_key_known(key);
   for (size_t i = 0; i < N_KEYS; i++)
     if (strcmp(keys[i].key, key) == 0)
       return true;
@@ -534,6 +537,8 @@ clarke_result_find(clarke_result *result, const clarke_run *r, const char *key, 
     return clarke_line_result(result, r, key, err);
   if (r->network != NULL)
     return clarke_network_result(result, r, key, err);
+  if (r->counts != NULL)
+    return clarke_suite_result(result, r, key, err);
   for (size_t i = 0; i < N_KEYS; i++)
     if (strcmp(keys[i].key, key) == 0)
       return keys[i].find(result, r, err);

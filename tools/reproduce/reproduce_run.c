@@ -3,6 +3,7 @@
 #include "reproduce_keys.h"
 #include "reproduce_line.h"
 #include "reproduce_network.h"
+#include "reproduce_suite.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,7 @@ clarke_run_clear(clarke_run *r)
     clarke_audit_session_clear(r->network);
   free(r->network);
   clarke_run_line_clear(r);
+  free(r->counts);
   clarke_file_clear(&r->model);
   clarke_file_clear(&r->batch);
   memset(r, 0, sizeof *r);
@@ -198,6 +200,7 @@ clarke_run_check(clarke_run *r, clarke_case *c, const clarke_check *check, clark
   r->check = check;
   status = check->kind == CLARKE_CHECK_NETWORK ? clarke_run_network(r, err)
            : check->kind == CLARKE_CHECK_LINE  ? clarke_run_line(r, err)
+           : check->kind == CLARKE_CHECK_SUITE ? clarke_run_suite(r, err)
                                                : derive(r, c, check, err);
   return status == CLARKE_OK
            ? CLARKE_OK

@@ -6,6 +6,7 @@
 #include "cost/program.h"
 #include "program/derive.h"
 #include "session/audit.h"
+#include "suite.h"
 
 typedef struct clarke_line clarke_line; /* reproduce_line.h */
 
@@ -20,6 +21,7 @@ typedef struct {
   clarke_audit_session *network; /* of a check of a network, else NULL; */
   clarke_file model, batch;      /* its files */
   clarke_line *line;             /* of a check along a line, else NULL */
+  clarke_suite_counts *counts;   /* of a suite, else NULL */
   clarke_count count; /* the program's functions */
   clarke_prices prices;
 } clarke_run;

@@ -1,4 +1,5 @@
 /* clarke step: what a rule makes of a state and gradients, exactly. */
+#include "step_lbfgs.h"
 #include "step_proof.h"
 #include "step_report.h"
 #include "step_run.h"
@@ -59,6 +60,11 @@ static const struct argp_option options[] = {
   {"ns-b", OPTION_HYPER + CLARKE_HYPER_NS_B, "Q", 0, "the same (-4.775)", 0},
   {"ns-c", OPTION_HYPER + CLARKE_HYPER_NS_C, "Q", 0, "the same (2.0315)", 0},
   {"ns-steps", OPTION_HYPER + CLARKE_HYPER_NS_STEPS, "N", 0, "of torch-muon: how often that is applied (5)", 0},
+  {"max-iter", OPTION_HYPER + CLARKE_HYPER_MAX_ITER, "N", 0, "of torch-lbfgs: the most iterations of a step (20)", 0},
+  {"max-eval", OPTION_HYPER + CLARKE_HYPER_MAX_EVAL, "N", 0, "of torch-lbfgs: a step ends that has evaluated so often (5/4 of --max-iter)", 0},
+  {"tolerance-grad", OPTION_HYPER + CLARKE_HYPER_TOLERANCE_GRAD, "Q", 0, "of torch-lbfgs: it ends where no gradient is larger (1e-7)", 0},
+  {"tolerance-change", OPTION_HYPER + CLARKE_HYPER_TOLERANCE_CHANGE, "Q", 0, "of torch-lbfgs: where theta, or the loss, changes by less (1e-9)", 0},
+  {"history-size", OPTION_HYPER + CLARKE_HYPER_HISTORY_SIZE, "N", 0, "of torch-lbfgs: so many pairs make the direction (100)", 0},
   {"adjust", OPTION_ADJUST, "HOW", 0, "of torch-muon: original, or match_rms_adamw (original)", 0},
   {"eps", OPTION_HYPER + CLARKE_HYPER_EPS, "Q", 0, "beside the root", 0},
   {"eps-place", OPTION_EPS_PLACE, "WHERE", 0, "inside the root or outside (the rule's)", 0},
@@ -299,20 +305,6 @@ set_hypers(work *w, const request *q, clarke_error *err)
   return clarke_rule_check(&w->hypers, w->rule, err);
 }
 
-/* k of the state: how many steps were made before. */
-static clarke_status
-read_k(work *w, clarke_error *err)
-{
-  const clarke_step_vector *k = clarke_step_vectors_find(&w->state, "k");
-
-  if (k == NULL)
-    return CLARKE_OK;
-  if (k->n != 1 || mpz_cmp_ui(mpq_denref(k->x[0].q), 1) != 0 || mpq_sgn(k->x[0].q) < 0 || mpq_cmp_ui(k->x[0].q, 1000000, 1) > 0)
-    return clarke_fail(err, CLARKE_EINPUT, "%s: 'k' is no whole number from 0 to a million", w->state.file);
-  w->k = mpz_get_ui(mpq_numref(k->x[0].q));
-  return CLARKE_OK;
-}
-
 static clarke_status
 check_names(const work *w, clarke_error *err)
 {
@@ -372,7 +364,7 @@ read_state(work *w, const request *q, clarke_error *err)
   if (status == CLARKE_OK)
     status = check_names(w, err);
   if (status == CLARKE_OK)
-    status = read_k(w, err);
+    status = clarke_step_vectors_count(&w->k, &w->state, err);
   if (status != CLARKE_OK)
     return status;
   w->scalar = theta->scalar;
@@ -391,18 +383,6 @@ read_state(work *w, const request *q, clarke_error *err)
   for (int s = 0; s < CLARKE_N_SLOTS && status == CLARKE_OK; s++)
     status = take_slot(w, s, err);
   return status;
-}
-
-/* The gradient's vector: g, gradient, grad, or by theta's name. */
-static const clarke_step_vector *
-gradient_of(const clarke_step_vectors *v)
-{
-  static const char *const names[] = {"g", "gradient", "grad", "theta"};
-
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (clarke_step_vectors_find(v, names[i]) != NULL)
-      return clarke_step_vectors_find(v, names[i]);
-  return NULL;
 }
 
 static void
@@ -444,12 +424,11 @@ static clarke_status
 make_step(work *w, const char *path, clarke_error *err)
 {
   clarke_step_vectors file = {.n = 0};
-  const clarke_step_vector *g;
+  const clarke_step_vector *g = NULL;
   clarke_status status = clarke_step_vectors_read(&file, path, "g", err);
 
-  g = status == CLARKE_OK ? gradient_of(&file) : NULL;
-  if (status == CLARKE_OK && g == NULL)
-    status = clarke_fail(err, CLARKE_EINPUT, "%s: no 'g' (or 'gradient', 'grad', 'theta')", file.file);
+  if (status == CLARKE_OK)
+    status = clarke_step_vectors_gradient(&g, &file, err);
   if (status == CLARKE_OK && g->n != w->n)
     status = clarke_fail(err, CLARKE_EINPUT, "%s: the gradient has %zu entries, theta has %zu", file.file, g->n, w->n);
   if (status == CLARKE_OK && w->rule->whole != NULL && g->shape.rank > 1 && (g->shape.rows != w->shape.rows || g->shape.cols != w->shape.cols))
@@ -528,30 +507,6 @@ put_state(FILE *to, const work *w, clarke_error *err)
   return CLARKE_OK;
 }
 
-/* |x - y| against the bound: 1 within, 0 not, -1 an enclosure says neither. */
-static int
-is_within(const clarke_number *x, const clarke_number *y, const mpq_t bound)
-{
-  clarke_number distance, minus, zero, limit;
-  int sign;
-
-  clarke_number_init(&distance);
-  clarke_number_init(&minus);
-  clarke_number_init(&zero);
-  clarke_number_init(&limit);
-  clarke_number_set_q(&limit, bound);
-  clarke_number_sub(&distance, x, y, CLARKE_STEP_PRECISION);
-  clarke_number_sub(&minus, &zero, &distance, CLARKE_STEP_PRECISION);
-  sign = clarke_number_compare(&distance, &limit, CLARKE_STEP_PRECISION);
-  if (sign <= 0)
-    sign = clarke_number_compare(&minus, &limit, CLARKE_STEP_PRECISION);
-  clarke_number_clear(&distance);
-  clarke_number_clear(&minus);
-  clarke_number_clear(&zero);
-  clarke_number_clear(&limit);
-  return sign == 2 ? -1 : sign <= 0;
-}
-
 static clarke_status
 tell(work *w, int answer, int slot, size_t i, const clarke_number *other, clarke_error *err)
 {
@@ -582,7 +537,7 @@ compare(work *w, const request *q, json_t **j, clarke_error *err)
       status = clarke_fail(err, CLARKE_EINPUT, n == w->n ? "%s: '%s' has %zu entries, theta has %zu" : "%s: '%s' has %zu entries, it should have %zu",
                            w->against.file, name, v->n, n);
     for (size_t i = 0; v != NULL && status == CLARKE_OK && i < n && w->answer == EXIT_HOLDS; i++, w->compared++) {
-      const int is = is_within(number_at(w, s, i), &v->x[i], w->within);
+      const int is = clarke_step_is_within(number_at(w, s, i), &v->x[i], w->within);
 
       if (is != 1)
         status = tell(w, is == 0 ? EXIT_FAILS : EXIT_UNDECIDED, s, i, &v->x[i], err);
@@ -625,57 +580,14 @@ make_steps(work *w, const request *q, clarke_error *err)
 
 /* --- three lines ------------------------------------------------------------------------------------------------------ */
 
-/* What came out of one entry; of several how many there are. */
-static clarke_status
-put_computed(FILE *to, const work *w, clarke_error *err)
-{
-  char *text = w->n == 1 ? clarke_number_text(&w->entry[0].theta) : NULL;
-
-  if (w->n == 1 && text == NULL)
-    return clarke_no_memory(err);
-  if (text != NULL)
-    fprintf(to, "Theta after step %zu: %s.", w->k, text);
-  else
-    fprintf(to, "Theta after step %zu: the %zu entries below.", w->k, w->n);
-  free(text);
-  return CLARKE_OK;
-}
-
-static clarke_status
-put_answer(FILE *to, const work *w, const request *q, clarke_error *err)
-{
-  if (q->against == NULL)
-    return put_computed(to, w, err);
-  if (w->answer == EXIT_HOLDS) {
-    fputs("Yes: ", to);
-    clarke_put_count(to, w->compared, "number");
-    fprintf(to, " compared, and each is what the rule makes of it%s%s (the rule's).", q->within != NULL ? ", or no farther from that than " : "",
-            q->within != NULL ? q->within : "");
-  } else if (w->answer == EXIT_FAILS)
-    fprintf(to, "No: %s has a number that is not what the rule makes of it (not the rule's).", w->against.file);
-  else
-    fprintf(to, "Not decided: of a number of %s neither was proved (undecided).", w->against.file);
-  return CLARKE_OK;
-}
-
 static clarke_status
 tell_summary(const work *w, const request *q, clarke_error *err)
 {
-  clarke_summary s;
-  clarke_status status = clarke_summary_begin(&s, err);
+  const clarke_step_answered a = {.rule = w->rule, .state = w->state.file, .against = q->against != NULL ? w->against.file : NULL, .within = q->within,
+                                  .proof = q->proof, .steps = q->n_gradients, .n = w->n, .k = w->k, .compared = w->compared, .answer = w->answer,
+                                  .theta = w->n > 0 ? &w->entry[0].theta : NULL};
 
-  if (status == CLARKE_OK) {
-    fprintf(s.asked.to, "What does the rule %s make of this state and gradient%s? ", w->rule->name, q->n_gradients > 1 ? "s" : "");
-    clarke_put_count(s.asked.to, q->n_gradients, "step");
-    fputs(", ", s.asked.to);
-    fprintf(s.asked.to, w->n == 1 ? "%zu entry" : "%zu entries", w->n);
-    fprintf(s.asked.to, "; %s%s%s.", w->state.file, q->against != NULL ? ", beside " : "", q->against != NULL ? w->against.file : "");
-    status = put_answer(s.answer.to, w, q, err);
-    if (q->proof != NULL)
-      clarke_put_proof(s.next.to, q->proof);
-    fputs(w->answer == EXIT_HOLDS ? "Nothing needs doing." : "Look at the last line, and at the settings; clarke step list has the rules.", s.next.to);
-  }
-  return clarke_summary_tell(&s, status, err);
+  return clarke_step_tell(&a, err);
 }
 
 static clarke_status
@@ -702,6 +614,17 @@ ask(work *w, const request *q, clarke_error *err)
   return status == CLARKE_OK ? make_steps(w, q, err) : status;
 }
 
+/* A rule whose steps evaluate where they go. */
+static clarke_status
+answer_evaluating(work *w, const request *q, clarke_error *err)
+{
+  const clarke_lbfgs_request of = {.hypers = &w->hypers, .state = q->state, .against = q->against, .within = q->within, .proof = q->proof, .bound = w->within,
+                                   .n_gradients = q->n_gradients, .gradient = q->gradient, .json = q->json};
+  const clarke_status status = set_hypers(w, q, err);
+
+  return status == CLARKE_OK ? clarke_step_lbfgs(&w->answer, &of, err) : status;
+}
+
 static clarke_status
 answer(work *w, const request *q, clarke_error *err)
 {
@@ -711,6 +634,10 @@ answer(work *w, const request *q, clarke_error *err)
   w->rule = clarke_rule_find(q->rule);
   if (w->rule == NULL)
     status = clarke_fail(err, CLARKE_EINPUT, "there is no rule '%s'; clarke step list has all of them", q->rule);
+  if (status == CLARKE_OK && w->rule->evaluates) {
+    json_decref(j);
+    return answer_evaluating(w, q, err);
+  }
   if (status == CLARKE_OK)
     status = ask(w, q, err);
   if (status == CLARKE_OK && q->against != NULL)

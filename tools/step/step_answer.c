@@ -85,7 +85,9 @@ put_why(char *text, size_t size, const clarke_run *r)
   const clarke_run_update *u = &r->record.step->update;
 
   *text = '\0';
-  if (r->answer == CLARKE_STEP_OPEN && r->rule->whole != NULL)
+  if (*r->why != '\0')
+    snprintf(text, size, "%s", r->why);
+  else if (r->answer == CLARKE_STEP_OPEN && r->rule->whole != NULL)
     snprintf(text, size, "%zu numbers have no finite bound, or are not PyTorch's of a CPU, and may be those of a library that rounds sums and products otherwise",
              r->sum.open);
   else if (r->answer == CLARKE_STEP_OPEN)
@@ -141,10 +143,13 @@ put_given(char *text, size_t size, const clarke_run *r)
     snprintf(text, size, "not made of the recorded ones (backward passes that were not recorded, or it was changed)");
 }
 
+/* The part of the first entry that is another. */
 static const char *
-slot_name(int slot)
+first_slot(const clarke_run *r)
 {
-  return slot < 0 ? "theta" : clarke_slot_names[slot];
+  const int slot = r->first->finding.slot;
+
+  return r->first_slot != NULL ? r->first_slot : slot < 0 ? "theta" : clarke_slot_names[slot];
 }
 
 static void
@@ -162,7 +167,7 @@ print_first(const clarke_run *r)
   char index[256];
 
   put_first_index(index, sizeof index, r);
-  printf("  first: %s of %s%s%s is %.17g, by the rule %s\n", slot_name(f->slot), r->first->name, *index != '\0' ? ", entry " : "", index,
+  printf("  first: %s of %s%s%s is %.17g, by the rule %s\n", first_slot(r), r->first->name, *index != '\0' ? ", entry " : "", index,
          f->recorded, f->by_rule);
 }
 
@@ -192,8 +197,9 @@ print_counts(const clarke_run *r)
   if (r->sum.bits > 0)
     printf("  %zu entries bit for bit, %s\n", r->sum.bits, how);
   if (r->sum.within > 0)
-    printf("  %zu entries within %.3g, which rounding may make; the largest step is %.3g\n", r->sum.within, r->sum.bound[0], r->sum.moved[0]);
-  if (r->sum.wrong > 0)
+    printf("  %zu entries within %.3g, which rounding may make; the largest %s is %.3g\n", r->sum.within, r->sum.bound[0],
+           r->rule->evaluates ? "entry of a direction" : "step", r->sum.moved[0]);
+  if (r->sum.wrong > 0 && !r->rule->evaluates)
     printf("  %zu entries are not the rule's\n", r->sum.wrong);
 }
 
@@ -332,7 +338,7 @@ first_json(const clarke_run *r)
   f = &r->first->finding;
   put_first_index(index, sizeof index, r);
   snprintf(recorded, sizeof recorded, "%.17g", f->recorded);
-  return json_pack("{s:o, s:s, s:I, s:s, s:s, s:s}", "parameter", clarke_json_text(r->first->name), "slot", slot_name(f->slot), "entry",
+  return json_pack("{s:o, s:s, s:I, s:s, s:s, s:s}", "parameter", clarke_json_text(r->first->name), "slot", first_slot(r), "entry",
                    (json_int_t)f->entry, "index", index, "recorded", recorded, "by_rule", f->by_rule);
 }
 

@@ -13,14 +13,25 @@ static const clarke_hyper order[] = {CLARKE_HYPER_STEP, CLARKE_HYPER_ALPHA, CLAR
                                      CLARKE_HYPER_EPS, CLARKE_HYPER_DECAY, CLARKE_HYPER_DAMPENING, CLARKE_HYPER_MOMENTUM_DECAY, CLARKE_HYPER_LAMBD,
                                      CLARKE_HYPER_T0, CLARKE_HYPER_ETA_MINUS, CLARKE_HYPER_ETA_PLUS, CLARKE_HYPER_SIZE_MIN, CLARKE_HYPER_SIZE_MAX,
                                      CLARKE_HYPER_BETA2_DECAY, CLARKE_HYPER_EPS2, CLARKE_HYPER_CLIP, CLARKE_HYPER_NS_A, CLARKE_HYPER_NS_B,
-                                     CLARKE_HYPER_NS_C, CLARKE_HYPER_NS_STEPS};
+                                     CLARKE_HYPER_NS_C, CLARKE_HYPER_NS_STEPS, CLARKE_HYPER_MAX_ITER, CLARKE_HYPER_MAX_EVAL,
+                                     CLARKE_HYPER_TOLERANCE_GRAD, CLARKE_HYPER_TOLERANCE_CHANGE, CLARKE_HYPER_HISTORY_SIZE};
 
 static clarke_status
 check_provable(const clarke_step_state *s, size_t n_gradients, clarke_error *err)
 {
-  if (s->k + n_gradients > MOST_STEPS)
-    return clarke_fail(err, CLARKE_EINPUT, "--proof: %zu steps in all; clarke-check takes %d", s->k + n_gradients, MOST_STEPS);
-  return clarke_step_proof_check(s->shape, s->rule, s->hypers, err);
+  const clarke_status status = clarke_step_proof_length(s->n, s->k, n_gradients, err);
+
+  return status == CLARKE_OK ? clarke_step_proof_check(s->shape, s->rule, s->hypers, err) : status;
+}
+
+clarke_status
+clarke_step_proof_length(size_t n, size_t k, size_t n_gradients, clarke_error *err)
+{
+  if (k + n_gradients > MOST_STEPS)
+    return clarke_fail(err, CLARKE_EINPUT, "--proof: %zu steps in all; clarke-check takes %d", k + n_gradients, MOST_STEPS);
+  if (n > MOST_ENTRIES)
+    return clarke_fail(err, CLARKE_EINPUT, "--proof: %zu entries; clarke-check takes %d", n, MOST_ENTRIES);
+  return CLARKE_OK;
 }
 
 clarke_status
@@ -105,8 +116,8 @@ put_end(FILE *out, const clarke_number *x, bool up)
   arb_clear(share);
 }
 
-static void
-put_bounds(FILE *out, const clarke_number *x)
+void
+clarke_step_proof_bounds(FILE *out, const clarke_number *x)
 {
   for (int up = 0; up < 2; up++) {
     fputs(" ", out);
@@ -127,7 +138,7 @@ put_state(FILE *out, const clarke_step_state *s, bool bounds)
     fputs(slot < 0 ? "theta" : clarke_slot_names[slot], out);
     for (size_t i = 0; i < clarke_shape_count(s->shape, slot); i++)
       if (bounds)
-        put_bounds(out, number_at(s, slot, i));
+        clarke_step_proof_bounds(out, number_at(s, slot, i));
       else {
         fputs(" ", out);
         mpq_out_str(out, 10, number_at(s, slot, i)->q);

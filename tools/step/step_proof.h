@@ -16,6 +16,10 @@ typedef struct {
 
 /* An error where a tensor of that shape is more work than clarke-check does. */
 clarke_status clarke_step_proof_check(const clarke_step_shape *s, const clarke_rule *rule, const clarke_hypers *h, clarke_error *err);
+/* An error where so many entries, or steps, are more than it takes. */
+clarke_status clarke_step_proof_length(size_t n, size_t k, size_t n_gradients, clarke_error *err);
+/* Two ends that hold the number; the number twice where it is a rational. */
+void clarke_step_proof_bounds(FILE *out, const clarke_number *x);
 /* The lines of the rule's numbers, and of what may be chosen. */
 void clarke_step_proof_settings(FILE *out, const clarke_rule *rule, const clarke_hypers *h);
 /* The statement, with the state before all steps; an error where it is larger than clarke-check takes. */

@@ -197,3 +197,30 @@ clarke_step_vectors_read(clarke_step_vectors *v, const char *path, const char *a
   clarke_file_clear(&file);
   return status;
 }
+
+clarke_status
+clarke_step_vectors_count(size_t *k, const clarke_step_vectors *v, clarke_error *err)
+{
+  const clarke_step_vector *found = clarke_step_vectors_find(v, "k");
+
+  *k = 0;
+  if (found == NULL)
+    return CLARKE_OK;
+  if (found->n != 1 || mpz_cmp_ui(mpq_denref(found->x[0].q), 1) != 0 || mpq_sgn(found->x[0].q) < 0 || mpq_cmp_ui(found->x[0].q, 1000000, 1) > 0)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: 'k' is no whole number from 0 to a million", v->file);
+  *k = mpz_get_ui(mpq_numref(found->x[0].q));
+  return CLARKE_OK;
+}
+
+clarke_status
+clarke_step_vectors_gradient(const clarke_step_vector **g, const clarke_step_vectors *v, clarke_error *err)
+{
+  static const char *const names[] = {"g", "gradient", "grad", "theta"};
+
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    *g = clarke_step_vectors_find(v, names[i]);
+    if (*g != NULL)
+      return CLARKE_OK;
+  }
+  return clarke_fail(err, CLARKE_EINPUT, "%s: no 'g' (or 'gradient', 'grad', 'theta')", v->file);
+}

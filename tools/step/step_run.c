@@ -225,8 +225,8 @@ take_parameters(clarke_run *r, clarke_error *err)
 /* --- questions ------------------------------------------------------------------------------------------------ */
 
 /* What programs of the tensors' type may round. Steps whose counters are on a device compute the shared numbers in float32. */
-static clarke_step_rounding
-rounding_of(clarke_dtype dtype, bool capturable)
+clarke_step_rounding
+clarke_run_rounding(clarke_dtype dtype, bool capturable)
 {
   const long scalar = capturable ? 20 : 52;
 
@@ -294,7 +294,7 @@ clarke_run_question(clarke_step_question *q, clarke_single *single, clarke_step_
   numbers_of(mu, r, p, "mu", 1);
   more.eta = eta[0];
   more.mu = mu[0];
-  s->hypers.rounding = rounding_of(p->theta->dtype, s->capturable);
+  s->hypers.rounding = clarke_run_rounding(p->theta->dtype, s->capturable);
   if (of_eta != NULL && of_eta->dtype == CLARKE_F32 && !s->capturable) /* ASGD keeps its step size in float32 */
     s->hypers.rounding.scalar = 24;
   *q = (clarke_step_question){.dtype = p->theta->dtype, .elsewhere = !r->record.run.cpu, .short_factors = r->record.run.matmul != 0,
@@ -405,7 +405,7 @@ explains(bool *is, clarke_run *r, clarke_other *wanted, clarke_error *err)
     clarke_other changed = *wanted, *const other = &changed;
 
     clarke_step_settings_init(&s);
-    *is = clarke_run_settings(&s, other->rule, r, p, &why) == CLARKE_OK && check_slots(p, &s, &why) == CLARKE_OK && has_all(p, other->rule)
+    *is = !other->rule->evaluates && clarke_run_settings(&s, other->rule, r, p, &why) == CLARKE_OK && check_slots(p, &s, &why) == CLARKE_OK && has_all(p, other->rule)
           && clarke_shape_check(&p->tensor.shape, other->rule, &why) == CLARKE_OK
           && clarke_other_change(&s, other) && (p->k > 0 || other->later >= 0);
     if (*is) {
@@ -489,6 +489,26 @@ answer_counts(clarke_run *r)
     r->answer = r->sum.within > 0 ? CLARKE_STEP_WITHIN : CLARKE_STEP_BITS;
 }
 
+/* All parameters together, which are of one group. */
+static clarke_status
+judge_evaluating(clarke_run *r, clarke_error *err)
+{
+  clarke_step_settings s;
+  clarke_status status;
+
+  if (r->record.step->update.n_groups != 1)
+    return clarke_fail(err, CLARKE_EINPUT, "%s has %zu groups; one is expected", r->rule->name, r->record.step->update.n_groups);
+  clarke_step_settings_init(&s);
+  status = clarke_run_settings(&s, r->rule, r, &r->parameter[0], err);
+  r->unknown = s.unknown;
+  if (status == CLARKE_OK && s.unknown == NULL)
+    status = clarke_run_judge_lbfgs(r, &s, err);
+  if (r->unknown != NULL)
+    r->answer = CLARKE_STEP_UNKNOWN;
+  clarke_step_settings_clear(&s);
+  return status;
+}
+
 static clarke_status
 judge(clarke_run *r, clarke_error *err)
 {
@@ -496,6 +516,8 @@ judge(clarke_run *r, clarke_error *err)
 
   if (status == CLARKE_OK)
     status = clarke_given_find(&r->given, &r->record, err);
+  if (status == CLARKE_OK && r->rule->evaluates)
+    return judge_evaluating(r, err);
   if (status == CLARKE_OK && r->record.step->update.found_inf) {
     r->answer = nothing_changed(r, true) ? CLARKE_STEP_SKIPPED : CLARKE_STEP_WRONG;
     return status;
@@ -524,6 +546,9 @@ choose_rule(clarke_run *r, const clarke_step_request *q, clarke_error *err)
   r->rule = q->rule != NULL ? clarke_rule_find(q->rule) : clarke_step_rule_of(&r->record.step->update);
   if (q->rule != NULL && r->rule == NULL)
     return clarke_fail(err, CLARKE_EINPUT, "there is no rule '%s'; clarke step list has all of them", q->rule);
+  if (r->rule != NULL && r->rule != clarke_step_rule_of(&r->record.step->update)
+      && (r->rule->evaluates || (clarke_step_rule_of(&r->record.step->update) != NULL && clarke_step_rule_of(&r->record.step->update)->evaluates)))
+    return clarke_fail(err, CLARKE_EINPUT, "--rule %s: steps that evaluate where they go are asked about by their own rule, and others by other rules", r->rule->name);
   return CLARKE_OK;
 }
 
@@ -580,6 +605,8 @@ answer_one(int *status_of, size_t *step, size_t *n, json_t **list, const clarke_
   if (status == CLARKE_OK)
     status = check_several(&r, q, err);
   clarke_watch_hide(true);
+  if (status == CLARKE_OK && q->proof != NULL && r.rule != NULL && r.rule->evaluates)
+    status = clarke_fail(err, CLARKE_EINPUT, "--proof: of recorded steps of %s there is no proof; clarke step %s makes one of files", r.rule->name, r.rule->name);
   if (status == CLARKE_OK && q->proof != NULL)
     status = clarke_run_prove(&r, q->proof, err);
   if (status == CLARKE_OK && r.answer != CLARKE_STEP_ABSENT) {

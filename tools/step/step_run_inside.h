@@ -44,6 +44,8 @@ typedef struct {
   int wide_slot;                    /* on theta, -1, or on a slot */
   const char *unknown;              /* a setting without a rule */
   char instead[96];                 /* what explains all entries; empty */
+  char why[512];                    /* of a step that evaluates where it goes; empty */
+  const char *first_slot;           /* of such a step: the part of the first entry; NULL */
 } clarke_run;
 
 /* A rule, or a change of one, that may have been followed instead. */
@@ -65,6 +67,12 @@ clarke_dtype clarke_run_first_type(const clarke_run *r, size_t group);
 
 /* Adagrad's step size is lr / (1 + k lr_decay). */
 void clarke_run_decay_step(clarke_step_settings *s, size_t k);
+
+/* What programs of such tensors may round. */
+clarke_step_rounding clarke_run_rounding(clarke_dtype dtype, bool capturable);
+
+/* step_run_lbfgs.c: its parameters are taken, and the group's settings read */
+clarke_status clarke_run_judge_lbfgs(clarke_run *r, clarke_step_settings *s, clarke_error *err);
 
 /* step_run_proof.c: of a step that is the rule's */
 clarke_status clarke_run_prove(const clarke_run *r, const char *path, clarke_error *err);

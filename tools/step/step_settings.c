@@ -37,7 +37,7 @@ clarke_step_rule_of(const clarke_run_update *u)
     {"torch.optim.", "Adadelta", "torch-adadelta"}, {"torch.optim.", "Adamax", "torch-adamax"}, {"torch.optim.", "RAdam", "torch-radam"},
     {"torch.optim.", "ASGD", "torch-asgd"}, {"torch.optim.", "Rprop", "torch-rprop"},
     {"torch.optim.", "SparseAdam", "torch-sparseadam"}, {"torch.optim.", "Adafactor", "torch-adafactor"},
-    {"torch.optim.", "Muon", "torch-muon"}, {"torch.optim.", "AveragedModel", "ema"},
+    {"torch.optim.", "Muon", "torch-muon"}, {"torch.optim.", "LBFGS", "torch-lbfgs"}, {"torch.optim.", "AveragedModel", "ema"},
     {"clarke.", "INNAprop", "innaprop"}, {"clarke.", "INNApropReleased", "innaprop-released"}, {"clarke.", "DINAdam", "dinadam"},
   };
 
@@ -83,7 +83,8 @@ take_all(clarke_step_settings *s, const clarke_run_group *g)
     {CLARKE_HYPER_SIZE_MIN, "step_sizes", 0}, {CLARKE_HYPER_SIZE_MAX, "step_sizes", 1}, {CLARKE_HYPER_EPS, "eps", 0},
     {CLARKE_HYPER_EPS2, "eps", 1}, {CLARKE_HYPER_BETA2_DECAY, "beta2_decay", 0}, {CLARKE_HYPER_CLIP, "d", 0},
     {CLARKE_HYPER_NS_A, "ns_coefficients", 0}, {CLARKE_HYPER_NS_B, "ns_coefficients", 1}, {CLARKE_HYPER_NS_C, "ns_coefficients", 2},
-    {CLARKE_HYPER_NS_STEPS, "ns_steps", 0},
+    {CLARKE_HYPER_NS_STEPS, "ns_steps", 0}, {CLARKE_HYPER_MAX_ITER, "max_iter", 0}, {CLARKE_HYPER_MAX_EVAL, "max_eval", 0},
+    {CLARKE_HYPER_TOLERANCE_GRAD, "tolerance_grad", 0}, {CLARKE_HYPER_TOLERANCE_CHANGE, "tolerance_change", 0}, {CLARKE_HYPER_HISTORY_SIZE, "history_size", 0},
     {CLARKE_HYPER_DECAY, "weight_decay", 0}, {CLARKE_HYPER_DAMPENING, "dampening", 0}, {CLARKE_HYPER_MOMENTUM_DECAY, "momentum_decay", 0},
   };
 
@@ -123,6 +124,7 @@ clarke_step_settings_read(clarke_step_settings *s, const clarke_rule *rule, cons
 {
   static const char *const switched[] = {"torch-adam", "torch-adamw", "torch-nadam", "torch-radam"}; /* other optimizers do not ask for the flag */
   const clarke_run_setting *decay = clarke_run_setting_find(g, "lr_decay"), *decoupled = clarke_run_setting_find(g, "decoupled_weight_decay");
+  const clarke_run_setting *search;
   bool asked = false;
 
   s->rule = rule;
@@ -135,6 +137,9 @@ clarke_step_settings_read(clarke_step_settings *s, const clarke_rule *rule, cons
   s->maximize = is_set(g, "maximize");
   s->capturable = is_set(g, "capturable");
   s->unknown = is_set(g, "amsgrad") ? "amsgrad" : is_set(g, "centered") ? "centered" : is_set(g, "differentiable") ? "differentiable" : NULL;
+  search = clarke_run_setting_find(g, "line_search_fn");
+  if (rule->evaluates && search != NULL && search->text != NULL)
+    s->unknown = "line_search_fn (\"strong_wolfe\": its lengths are roots, at each of which it evaluates)";
   s->hypers.nesterov = is_set(g, "nesterov") && strcmp(rule->name, "torch-sgd") == 0;
   if (clarke_rule_takes(rule, CLARKE_HYPER_NS_STEPS))
     take_choices(s, g);

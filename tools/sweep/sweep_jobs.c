@@ -138,7 +138,9 @@ read_profile(clarke_sweep *s, const char *name, const char *manifest, clarke_err
     status = hash(f->sha256, f->path, err);
   if (status == CLARKE_OK && file && strpbrk(f->path, "/.") == NULL)
     status = clarke_fail(err, CLARKE_EINPUT, "%s: a profile's file has a '.' in its name", f->path);
-  return status == CLARKE_OK ? clarke_profile_load_any(p, f->path, err) : status;
+  if (status == CLARKE_OK)
+    status = clarke_profile_load_any(p, f->path, err);
+  return status == CLARKE_OK ? clarke_profile_check_plain(p, err) : status;
 }
 
 /* a,b,c */

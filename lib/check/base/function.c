@@ -100,9 +100,9 @@ elu_slope_end(rational *end, const rational *t, bool up)
 const char *
 function_name(function f)
 {
-  static const char *const names[] = {"exp", "erf",   "softplus", "normal",     "normal-tanh",
-                                      "elu", "sin",   "cos",      "reciprocal", "root",
-                                      "log", "above", "floor",    "round",      "truncate"};
+  static const char *const names[] = {"exp",   "erf",   "softplus",   "normal", "normal-tanh", "elu",
+                                      "sin",   "cos",   "reciprocal", "root",   "log",         "above",
+                                      "floor", "round", "truncate",   "held"};
   return names[f];
 }
 
@@ -119,6 +119,13 @@ function_jumps(function f)
 }
 
 /* ---- Functions that jump: the value at a number is that of both ends */
+
+static void
+held_end(rational *end, const rational *t, bool up)
+{
+  (void)up;
+  mpq_set(end, t);
+}
 
 static void
 above_end(rational *end, const rational *t, bool up)
@@ -177,6 +184,8 @@ jumps_at(function f, const rational *t)
 static bool
 holds_one(function f, const interval *x, bool still)
 {
+  if (f == F_HELD)
+    return true;
   RATIONAL(lo);
   RATIONAL(hi);
   jump_end(&lo, f, &x->lo);
@@ -272,6 +281,7 @@ function_value(interval *y, function f, const interval *x)
             : f == F_FLOOR       ? floor_end
             : f == F_ROUND       ? round_end
             : f == F_TRUNCATE    ? truncate_end
+            : f == F_HELD        ? held_end
                                  : logarithm);
   if (f == F_NORMAL) {
     INTERVAL(sum);

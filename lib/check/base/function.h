@@ -7,7 +7,7 @@
 /* NORMAL: (1 + erf(x / sqrt(2))) / 2. NORMAL_TANH: sigmoid(sqrt(8 / pi) (x + 0.044715 x^3)). ELU: x, or exp(x) - 1
  * below 0. From RECIPROCAL on they are smooth in a domain: RECIPROCAL away from 0, ROOT and LOG above 0. The others jump, and are
  * constant elsewhere, which is their domain: ABOVE, 1 above 0 and else 0; FLOOR; ROUND to the nearest whole number, of two the even one;
- * TRUNCATE, towards 0, of numbers below 2^31 in size. */
+ * TRUNCATE, towards 0, of numbers below 2^31 in size. HELD is x, as a constant: it jumps nowhere. */
 typedef enum {
   F_EXP,
   F_ERF,
@@ -23,7 +23,8 @@ typedef enum {
   F_ABOVE,
   F_FLOOR,
   F_ROUND,
-  F_TRUNCATE
+  F_TRUNCATE,
+  F_HELD
 } function;
 
 const char *function_name(function f); /* as messages and operators have it */

@@ -3,6 +3,7 @@
 #include "check/files/onnx.h"
 #include "check/base/allocate.h"
 #include "check/files/bodies.h"
+#include "check/files/dequantize.h"
 #include "check/files/protobuf.h"
 #include "check/files/types.h"
 
@@ -87,7 +88,9 @@ fill_any(tensor *t, size_t type, bytes data)
     }
     if (t->odd == NULL)
       t->odd = allocate(t->count, 1);
-    t->odd[i] = x == (top | sign) ? '-' : '?';
+    t->odd[i] = '?';
+    if ((x & ~sign) == top)
+      t->odd[i] = x == top ? '+' : '-';
   }
 }
 
@@ -252,10 +255,12 @@ read_node(void *item, bytes b)
   read_attributes(n, b);
   n->own = strcmp(domain, "clarke") == 0;
   n->training = strcmp(domain, TRAINING) == 0;
+  n->qonnx = strcmp(domain, "qonnx.custom_op.general") == 0 || strcmp(domain, "onnx.brevitas") == 0
+             || strcmp(domain, "finn.custom_op.general") == 0;
   bool optimizer = strcmp(n->op, "Adagrad") == 0 || strcmp(n->op, "Adam") == 0 || strcmp(n->op, "Momentum") == 0;
   refuse_if(n->training && !optimizer, "node '%s' (%s) is of the domain of optimizers, and none that is known", n->name,
             n->op);
-  refuse_if((*domain != '\0' && !n->own && !n->training) || *text(b, 8) != '\0',
+  refuse_if((*domain != '\0' && !n->own && !n->training && !n->qonnx) || *text(b, 8) != '\0',
             "node '%s' (%s) is overloaded, or of domain '%s'", n->name, n->op, domain);
   name_index attributes = {0};
   for (size_t i = 0; i < n->n_attributes; i++)
@@ -384,7 +389,7 @@ trains(const node *nodes, size_t n)
   return any;
 }
 
-/* OperatorSetIdProto: domain 1, version 2. Of the operators' own domain there is one, but where all nodes are optimizers; others do
+/* OperatorSetIdProto: domain 1, version 2. Of the operators' own domain there is one, which may be named again, but where all nodes are optimizers; others do
  * not matter. */
 static uint64_t
 read_opset(const model *m, bytes file)
@@ -398,7 +403,7 @@ read_opset(const model *m, bytes file)
     }
     if (*domain != '\0' && strcmp(domain, "ai.onnx") != 0)
       continue;
-    refuse_if(found++ > 0, "the model names two versions of the operators");
+    refuse_if(found++ > 0 && opset != whole(f.body, 2), "the model names two versions of the operators");
     opset = whole(f.body, 2);
   }
   refuse_if(training != 1 && trains(m->nodes, m->n_nodes), "the model does not name version 1 of its optimizers");
@@ -408,11 +413,28 @@ read_opset(const model *m, bytes file)
   return opset;
 }
 
+/* That of what is quantized, or no longer: 0 where output_dtype does not say. */
+static size_t
+quantized_type(const node *n)
+{
+  size_t type = 0;
+  for (size_t i = 0; i < n->n_attributes; i++) {
+    const tensor *t = &n->attributes[i];
+    if (strcmp(t->name, "output_dtype") != 0 || t->text != NULL || t->real || t->count != 1)
+      continue;
+    bool known = mpz_cmp_ui(mpq_numref(t->value), N_DTYPES) < 0 && mpq_sgn(t->value) >= 0;
+    type = known ? mpz_get_ui(mpq_numref(t->value)) : N_DTYPES;
+  }
+  return type == 0 || (type < N_DTYPES && dtypes[type].width > 0) ? type : N_DTYPES;
+}
+
 /* The type that a node's attribute gives what it makes: Cast's `to`; the value of Constant, or of ConstantOfShape, FLOAT if it
  * has none. */
 static size_t
 made_type(const node *n)
 {
+  if (strcmp(n->op, "QuantizeLinear") == 0 || strcmp(n->op, "DequantizeLinear") == 0)
+    return quantized_type(n);
   const tensor *first = n->n_attributes > 0 ? &n->attributes[0] : NULL, *to = NULL;
   for (size_t i = 0; i < n->n_attributes; i++)
     if (strcmp(n->attributes[i].name, "to") == 0)
@@ -447,8 +469,8 @@ follow_node(value_types *v, const model *m, node *n, size_t place)
     for (size_t i = 0; i < of->n_outputs; i++)
       types_compare(v, "output", of->outputs[i].name, of->outputs[i].type);
   }
-  types_follow(
-      v, &(typed_node){n->name, n->own ? "" : n->op, m->opset, place, n->n_in, n->n_out, made_type(n), n->in, n->out});
+  types_follow(v, &(typed_node){n->name, n->own || n->qonnx ? "" : n->op, m->opset, place, n->n_in, n->n_out,
+                                made_type(n), n->in, n->out});
   for (size_t g = 0; g < n->n_bodies; g++)
     for (size_t k = 0; k < n->n_out && k + loop < n->bodies[g].n_outputs; k++)
       types_change(v, n->out[k], type_of(v, n->bodies[g].outputs[k + loop].name));
@@ -554,6 +576,7 @@ onnx_read(model *m, bytes file)
 {
   read_model(m, file, read_initializer);
   onnx_check_types(m);
+  dequantize_weights(m->nodes, m->n_nodes, (initializers){&m->tensors, &m->n_tensors, &m->initializers});
 }
 
 void
@@ -570,6 +593,7 @@ onnx_read_step(model *m, bytes file)
   bool recorded = is_recorded(single(file, 2).body);
   if (!recorded)
     onnx_check_types(m);
+  dequantize_weights(m->nodes, m->n_nodes, (initializers){&m->tensors, &m->n_tensors, &m->initializers});
   for (size_t i = 0; i < m->n_nodes; i++)
     refuse_if(recorded && m->nodes[i].n_bodies > 0, "a recorded step has a node that holds a graph");
   return recorded;

@@ -4,8 +4,13 @@
 
 #include "check/files/bodies.h"
 
+/* What AD passes of a gradient where an operator jumps: by a proof's lines (onnx/surrogate.h). */
+typedef enum { PASSES_NOTHING, PASSES_ALL, PASSES_RANGE, PASSES_ROUNDED } surrogate_rule;
+#define N_SURROGATES 7
+
 typedef struct {
   uint64_t opset;
+  surrogate_rule surrogates[N_SURROGATES];
   size_t n_choices; /* outputs that the one was chosen of; 0: nothing was chosen */
   size_t n_nodes, n_tensors, n_inputs, n_outputs, n_declared;
   node *nodes;

@@ -5,8 +5,8 @@
 #include <string.h>
 
 /* The operators, a space behind each, that have from set `since` on these types: a letter for each operand, the last for all
- * behind it. A, B, C: one type for all places of the letter; L INT64, N INT32, P one of these, F FLOAT, R any floats, Z BOOL; M what an attribute
- * says; _ any. */
+ * behind it. A, B, C: one type for all places of the letter; L INT64, N INT32, P one of these, F FLOAT, R any floats, Z BOOL; U UINT8; M what an
+ * attribute says; Q the same, or C, or UINT8; D the same, or B; _ any. */
 static const struct {
   uint64_t since;
   const char *in, *out, *operators;
@@ -58,6 +58,14 @@ static const struct {
     {13, "AL", "A", "ReduceSum Split Squeeze Unsqueeze "},
     {14, "AAABB", "ABB", "BatchNormalization "},
     {15, "ABBCC", "ACC", "BatchNormalization "},
+    {10, "ABA", "D", "DequantizeLinear "},
+    {10, "ABAB", "N", "ConvInteger MatMulInteger "},
+    {11, "F", "UFU", "DynamicQuantizeLinear "},
+    {10, "AFABFBFCN", "C", "QLinearConv "},
+    {10, "ARABRBRC", "C", "QLinearMatMul "},
+    {10, "_FC", "Q", "QuantizeLinear "},
+    {19, "AAC", "Q", "QuantizeLinear "},
+    {23, "_RC", "Q", "QuantizeLinear "},
     {23, "RA", "A", "RMSNormalization "},
     {23, "AAB_ABL", "AABA", "Attention "},
     {23, "AAAL", "A", "RotaryEmbedding "},
@@ -139,6 +147,14 @@ takes(char of, size_t type)
 static size_t
 made_type(const typed_node *n, char of, const size_t *bound)
 {
+  if ((of == 'Q' || of == 'D') && n->made != 0)
+    return n->made < N_DTYPES ? n->made : 0;
+  if (of == 'Q')
+    return bound[2] != 0 ? bound[2] : n->n_in > 2 && *n->in[2] != '\0' ? 0 : UINT8;
+  if (of == 'D')
+    return bound[1];
+  if (of == 'U' || of == 'N')
+    return of == 'U' ? UINT8 : INT32;
   return of == 'L' ? INT64 : of == 'Z' ? BOOL : of == 'M' ? n->made : of >= 'A' && of <= 'C' ? bound[of - 'A'] : 0;
 }
 

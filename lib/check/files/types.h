@@ -14,7 +14,7 @@ void types_set(value_types *v, const char *name, size_t type);    /* unless it h
 size_t type_of(const value_types *v, const char *name);           /* 0: not known */
 void types_change(value_types *v, const char *name, size_t type); /* of a name that is there */
 
-/* A node's operator and its operands; made: the type that an attribute gives what it makes, or 0. */
+/* A node's operator and its operands; made: the type that an attribute gives what it makes, or 0; N_DTYPES: none that is known. */
 typedef struct {
   const char *name, *op;
   uint64_t opset;

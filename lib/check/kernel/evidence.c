@@ -2,6 +2,7 @@
 #include "check/kernel/evidence.h"
 #include "check/base/allocate.h"
 #include "check/base/lines.h"
+#include "check/base/tree.h"
 #include "check/kernel/behind.h"
 #include "check/kernel/bound.h"
 #include "check/kernel/cell.h"
@@ -26,6 +27,10 @@ typedef struct {
   cell c;
   rational *ad;  /* the proxies, as slopes; of windows, what the tie rule gives */
   rational *sum; /* a combination of gradients; wrt's entries end to end */
+  tree_path path;
+  size_t *branched;       /* in a tree: the touched kinks above */
+  const interval *output; /* of AD, along the vector that separates it */
+  bounds *open;           /* NULL: the leaves are cells */
 } claim;
 
 /* The cell with the sides in c is realized, by the directions that follow. */
@@ -254,21 +259,59 @@ add_tangent(claim *q, interval *to, const rational *slope, const rational *by, b
 
 /* `leaf`: along v AD's output exceeds the gradient under the sides. */
 static void
-check_leaf(claim *q, const interval *output)
+check_leaf(claim *q)
 {
   INTERVAL(margin);
   cell_settle(&q->c, q->p, true);
-  interval_add(&margin, output, &plus_one);
+  interval_add(&margin, q->output, &plus_one);
   add_tangent(q, &margin, q->c.slope, &minus_one, true);
   require(interval_sign(&margin, "whether AD's output is separated from this cell") > 0,
           "AD's output is not separated from this cell");
 }
 
-static void
-check_separator(claim *q, bool bound)
+/* `branch K`: a subtree for each side, or each option. */
+static size_t
+read_branch(claim *q)
 {
-  size_t depth = 0, leaves = 0, *path = allocate(q->p->n_touched, sizeof *path), next = 0;
-  INTERVAL(output);
+  size_t k = next_number(), depth = q->path.depth;
+  bool after = depth == 0 || k > q->branched[depth - 1];
+  require(k < q->p->n_touched && (q->open != NULL ? bound_branches(q->open, &q->c, k) : after),
+          "a branch on a touched kink after those above is expected");
+  q->branched[depth] = k;
+  return is_window(&q->p->touched[k]) ? q->p->touched[k].n : 2;
+}
+
+static size_t
+read_tree(void *of)
+{
+  claim *q = of;
+  if (line_is("branch"))
+    return read_branch(q);
+  bool dead = line_is("dead");
+  if (!dead)
+    next_line("leaf");
+  if (dead)
+    check_dead(q, q->open != NULL ? bound_open(q->open) : &q->c);
+  else if (q->open != NULL)
+    bound_leaf(q->open, &q->c);
+  else
+    check_leaf(q);
+  return dead ? TREE_REFUTED : TREE_LEAF;
+}
+
+/* To the next side, or behind the last to none. */
+static void
+turn(void *of)
+{
+  claim *q = of;
+  next_side(q->p, &q->c, q->branched[q->path.depth - 1]);
+}
+
+/* The lines `v`: the moves along which AD's output is separated. */
+static void
+read_vector(const claim *q)
+{
+  size_t next = 0;
   RATIONAL(value);
   rationals_begin(q->net->move, q->net->n_wrt);
   next_line("v");
@@ -281,31 +324,23 @@ check_separator(claim *q, bool bound)
     mpq_set(&q->net->move[at], &value);
     next = at + 1;
   } while (line_is("v"));
-  bounds *open = bound ? bound_begin(q->p, &q->c, q->ad) : NULL;
-  if (!bound)
+}
+
+static void
+check_separator(claim *q, bool bound)
+{
+  static const tree_rules rules = {read_tree, turn, turn};
+  INTERVAL(output);
+  read_vector(q);
+  q->branched = allocate(q->p->n_touched, sizeof *q->branched);
+  q->output = &output;
+  if (bound)
+    q->open = bound_begin(q->p, &q->c, q->ad);
+  else
     add_tangent(q, &output, q->ad, &plus_one, false);
   next_line("tree");
-  do {
-    if (line_is("branch")) {
-      size_t k = next_number();
-      require(k < q->p->n_touched && (bound ? bound_branches(open, &q->c, k) : depth == 0 || k > path[depth - 1]),
-              "a branch on a touched kink after those above is expected");
-      path[depth++] = k;
-      next_side(q->p, &q->c, k);
-      continue;
-    }
-    if (line_is("dead"))
-      check_dead(q, bound ? bound_open(open) : &q->c);
-    else {
-      next_line("leaf");
-      leaves++;
-      bound ? bound_leaf(open, &q->c) : check_leaf(q, &output);
-    }
-    while (depth > 0 && !next_side(q->p, &q->c, path[depth - 1]))
-      depth--;
-  } while (depth > 0);
-  require(leaves > 0, "a tree without a leaf");
-  fprintf(account, "%s near the weights: at most %zu\n", bound ? "Families of sign patterns" : "Sign patterns", leaves);
+  fprintf(account, "%s near the weights: at most %zu\n", bound ? "Families of sign patterns" : "Sign patterns",
+          tree_read(&q->path, &rules, q));
 }
 
 static void

@@ -70,6 +70,8 @@ print_semantics(const network *net)
   printf("Semantics: real arithmetic, every stored number taken exactly%s; what a GPU followed\n"
          "in floating point may differ.\n",
          rules ? ", but for the reading rules above" : "");
+  if (net->replaced)
+    printf("The network is the one with the surrogates above: of what it computes without them nothing is said.\n");
 }
 
 void

@@ -109,7 +109,7 @@ typedef struct {
 } tail;
 
 /* Where what is computed is more, or less, than ONNX and the stored numbers say. */
-typedef enum { SIXTH, DEFAULTS, UNBOUNDED, MINIBATCH, APART, ROUNDED, DECIDED, N_READINGS } reading;
+typedef enum { SIXTH, DEFAULTS, UNBOUNDED, MINIBATCH, APART, ROUNDED, STORED, DECIDED, N_READINGS } reading;
 
 /* An operator whose kinks have slopes of AD's: how many kinks. */
 typedef struct {
@@ -121,6 +121,7 @@ typedef struct {
   const kinked_operator *operators; /* all that there are, sorted by name */
   size_t n_operators;
   bool read[N_READINGS];
+  bool replaced; /* some operator has a surrogate */
   const port *input;
   tail own;       /* the model's own loss */
   size_t n_given; /* inputs beside that one: constants that the batch has by name */

@@ -216,7 +216,7 @@ tie_side(const point *p, const touch *t)
   return mpq_sgn(&p->ties[i].shared) != 0 ? 0 : p->ties[i].last ? (int)t->last + 1 : 1;
 }
 
-bool
+void
 next_side(const point *p, cell *c, size_t k)
 {
   int last = (int)p->touched[k].n, *side = &c->side[k];
@@ -225,7 +225,6 @@ next_side(const point *p, cell *c, size_t k)
     *side = *side < last ? *side + 1 : 0;
   else
     *side = *side < 0 ? 1 : *side == 0 ? -1 : 0;
-  return *side != 0;
 }
 
 /* {27}, {28}, ...: options that are no letter. Goes on to the last character. */

@@ -15,7 +15,7 @@ size_t window_place(point *p, size_t s, size_t e, const bool *among);
  * how many these are. */
 size_t read_ties(point *p, rational *ad);
 int tie_side(const point *p, const touch *t);      /* of the option AD takes; 0: it takes several */
-bool next_side(const point *p, cell *c, size_t k); /* of a branch on touched kink k: the first, ... or none */
+void next_side(const point *p, cell *c, size_t k); /* of a branch on touched kink k: the first, ... or none */
 /* A sign, or a window's letter or number, at the text's beginning, which goes on behind it. */
 int side_named(const point *p, size_t k, const char **text);
 /* In a line of `dead`: a letter, of another option than the side of window k; of a kink, nothing. */

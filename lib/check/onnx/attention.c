@@ -210,7 +210,7 @@ masked(builder *b, const attention *a, value x)
   for (size_t f = 0; f < s->n; f++) {
     size_t key = f % a->keys, query = f / a->keys % a->queries, sample = f / a->keys / a->queries / a->heads;
     char odd = numbers && at[f] != NONE ? odd_entry(mask, at[f]) : 0;
-    need(odd != '?', "a mask holds infinity or NaN");
+    need(odd == 0 || odd == '-', "a mask holds infinity or NaN");
     bool seen = sees(a, sample, query, key) && (at == NULL || at[f] != NONE) && odd == 0;
     if (seen && at != NULL && !numbers)
       seen = mpq_sgn(&mask->constant->value[mask->map[at[f]]]) != 0;

@@ -69,7 +69,7 @@ void lift_constant(builder *b);
 void lift_entry(const builder *b, step *s, size_t f, const value *v, size_t i);
 value lifted_constant(builder *b, const value *v);
 void note_shared(builder *b); /* are the node's activations without a batch axis? */
-/* Is entry i of a constant minus infinity ('-'), infinity or NaN ('?'), or a number (0)? Is any entry no number? */
+/* Is entry i of a constant minus infinity ('-'), infinity ('+'), NaN ('?'), or a number (0)? Is any entry no number? */
 char odd_entry(const value *v, size_t i);
 bool is_odd(const value *v);
 /* The entries of a constant of floats, or of what they are known of: lifted constants, and sums of these of one shape. NULL. */

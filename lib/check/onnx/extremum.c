@@ -48,7 +48,7 @@ put_extremes(builder *b, const value *x, const bool *over)
     for (size_t i = 0; i < width; i++) {
       size_t e = from[f] + at[i];
       char here = odd_entry(x, e), there = odd_entry(x, best);
-      need(here != '?', "an entry that is infinity or NaN");
+      need(here == 0 || here == '-', "an entry that is infinity or NaN");
       int order = mpq_cmp(&x->constant->value[x->map[e]], &x->constant->value[x->map[best]]);
       order = here != 0 || there != 0 ? (there != 0) - (here != 0) : order;
       best = (is_least(b) ? order < 0 : order > 0) ? e : best;

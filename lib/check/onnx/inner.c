@@ -73,6 +73,18 @@ inner_of(builder *b, const char *op, const value *x, const value *y)
 }
 
 value
+with(builder *b, const char *op, value x, value y)
+{
+  return inner_of(b, op, &x, &y);
+}
+
+value
+of(builder *b, const char *op, value x)
+{
+  return inner_of(b, op, &x, NULL);
+}
+
+value
 inner_joined(builder *b, const value *x, const value *y, size_t axis)
 {
   return inner_node(b, "Concat", 2, (value[]){*x, *y}, inner_whole("axis", (long)axis));
@@ -134,6 +146,14 @@ made_numbers(const builder *b, size_t rank, const size_t *dims)
   memcpy(t->dims, v.dims, sizeof v.dims);
   v.map = index_map(b, 1, &t->count, &(size_t){1}, NULL);
   t->value = rationals(t->count);
+  return v;
+}
+
+value
+rational_of(const builder *b, const rational *q)
+{
+  value v = made_numbers(b, 0, (size_t[]){0});
+  mpq_set(v.constant->value, q);
   return v;
 }
 

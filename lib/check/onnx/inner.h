@@ -12,6 +12,9 @@ value inner_node(builder *b, const char *op, size_t n, const value *in, const te
 value inner_node_of(builder *b, const char *op, size_t n, const value *in, size_t n_attributes,
                     const tensor *attributes);                              /* of several */
 value inner_of(builder *b, const char *op, const value *x, const value *y); /* of two; y NULL: of one */
+value with(builder *b, const char *op, value x, value y);                   /* the same, of two; */
+value of(builder *b, const char *op, value x);                              /* and of one */
+value rational_of(const builder *b, const rational *q);                     /* a constant: one number */
 value inner_joined(builder *b, const value *x, const value *y, size_t axis);
 tensor *inner_whole(const char *name, long i); /* attributes */
 tensor *inner_list(const char *name, size_t n, const long *list);

@@ -7,6 +7,7 @@
 #include "check/kernel/tape.h"
 #include "check/onnx/choose.h"
 #include "check/onnx/network.h"
+#include "check/onnx/surrogate.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -88,6 +89,7 @@ state_network(const network *net, const model *m, const arrays *given)
   if (m->n_choices > 0)
     fprintf(account, "; chosen of the model's %zu, and nothing read that it does not need", m->n_choices);
   fputc('\n', account);
+  state_surrogates(m);
   for (size_t i = 0; i < N_READINGS; i++)
     if (net->read[i])
       fprintf(account, "Reading rule: %s\n", readings[i]);
@@ -155,6 +157,7 @@ read_network(point *p, model *m, const char *folder)
   bool recorded = onnx_read_step(m, next_file(folder, "Model"));
   read_output(m);
   read_constants(m);
+  read_surrogates(m);
   bool *replaced = allocate(m->n_tensors, sizeof *replaced), params = line_is("params");
   if (recorded && !params) /* a step's parameters are recorded, too */
     onnx_check_types(m);

@@ -1,6 +1,7 @@
 /* Arithmetic of constants: an exporter's nodes that compute a shape, places, a mask or a scale. */
 #include "check/onnx/integers.h"
 #include "check/base/allocate.h"
+#include "check/files/floats.h"
 #include "check/onnx/jump.h"
 #include "check/onnx/along.h"
 #include "check/onnx/stated.h"
@@ -66,21 +67,12 @@ is_float(const value *v)
   return v->name != NULL && t != NULL && t->real && is_float_type((long)t->type) && !t->initializer && !v->negated;
 }
 
-/* A type of floats: the binary digits of a number; 2^least is its smallest normal one, and all are below 2^most. */
-static void
-format_of(size_t type, long *digits, long *least, long *most)
-{
-  *digits = type == FLOAT16 ? 11 : type == BFLOAT16 ? 8 : type == FLOAT ? 24 : 53;
-  *least = type == FLOAT16 ? -14 : type == DOUBLE ? -1022 : -126;
-  *most = type == FLOAT16 ? 16 : type == DOUBLE ? 1024 : 128;
-}
-
 /* A whole number that the type of floats holds, as it does all below it. */
 static bool
 is_held(const rational *q, size_t type)
 {
   long digits, least, most;
-  format_of(type, &digits, &least, &most);
+  float_format(type, &digits, &least, &most);
   INTEGER(n);
   mpz_tdiv_q_2exp(&n, mpq_numref(q), (mp_bitcnt_t)digits);
   return mpz_cmp_ui(mpq_denref(q), 1) == 0
@@ -161,7 +153,7 @@ static int
 order_of(const builder *b, const value *v, const value *w, size_t f, const rational *l, const rational *r)
 {
   char left = odd_entry(v, f), right = odd_entry(w, f);
-  need(left != '?' && right != '?', "a comparison with infinity or NaN");
+  need((left == 0 || left == '-') && (right == 0 || right == '-'), "a comparison with infinity or NaN");
   if (left != 0 || right != 0)
     return (right != 0) - (left != 0);
   return (mpq_cmp(l, r) > 0) - (mpq_cmp(l, r) < 0);
@@ -326,20 +318,23 @@ lower_where(builder *b)
 void
 lower_listed(builder *b)
 {
-  size_t n = 0, at = 0;
-  long axis = whole_attribute(b, "axis", 1);
-  need(axis == 0 || axis == -1, "no axis, or not that of lists");
-  for (size_t i = 0; i < b->node->n_in; i++) {
-    need(b->in[i].rank == 1, "not lists");
-    n += b->in[i].count;
-  }
+  const value *x = b->in;
+  size_t dims[MAX_RANK], axis = axis_of(b, whole_attribute(b, "axis", MAX_RANK), x->rank), before = 0;
   bool whole = of_integers(b);
-  rational *out = put_whole(b, whole ? numbers_of(b, &b->in[0])->type : b->in[0].constant->type, 1, &n);
+  memcpy(dims, x->dims, sizeof dims);
+  for (size_t i = 1; i < b->node->n_in; dims[axis] += x[i++].dims[axis]) {
+    need(x[i].rank == x->rank && (!whole || x->rank == 1), "not the same axes, or integers that are no lists");
+    for (size_t j = 0; j < x->rank; j++)
+      need(j == axis || x[i].dims[j] == dims[j], "the shapes do not fit");
+  }
+  need(!whole || x->rank == 1, "integers that are no lists");
+  size_t apart = product(dims + axis + 1, x->rank - axis - 1);
+  rational *out = put_whole(b, whole ? numbers_of(b, x)->type : x->constant->type, x->rank, dims);
   b->out.constant->real = !whole;
-  for (size_t i = 0; i < b->node->n_in; i++) {
-    const tensor *t = whole ? numbers_of(b, &b->in[i]) : b->in[i].constant;
-    for (size_t j = 0; j < b->in[i].count; j++)
-      mpq_set(&out[at++], &t->value[b->in[i].map[j]]);
+  for (size_t i = 0; i < b->node->n_in; before += x[i++].dims[axis]) {
+    const tensor *t = whole ? numbers_of(b, &x[i]) : x[i].constant;
+    for (size_t f = 0, block = x[i].dims[axis] * apart; f < x[i].count; f++)
+      mpq_set(&out[(f / block * dims[axis] + before) * apart + f % block], &t->value[x[i].map[f]]);
   }
 }
 
@@ -441,44 +436,11 @@ lower_filled(builder *b)
     mpq_set(&out[i], with->value);
 }
 
-/* q becomes the number of that type of floats that is nearest to it, of two the even one: 0, or a normal number. */
+/* The nearest number of that type of floats. */
 static void
 round_float(const builder *b, rational *q, size_t type)
 {
-  INTEGER(rest);
-  INTEGER(n);
-  long sign = mpq_sgn(q), size = 0, digits, least, most;
-  if (sign == 0)
-    return;
-  format_of(type, &digits, &least, &most);
-  mpq_abs(q, q);
-  size = (long)mpz_sizeinbase(mpq_numref(q), 2) - (long)mpz_sizeinbase(mpq_denref(q), 2) - digits;
-  for (;; size++) { /* q / 2^size is below 2^(digits + 1); until it is below 2^digits */
-    mpz_set(&n, mpq_numref(q));
-    mpz_set(&rest, mpq_denref(q));
-    mpz_mul_2exp(size < 0 ? &n : &rest, size < 0 ? &n : &rest, (mp_bitcnt_t)(size < 0 ? -size : size));
-    mpz_mul_2exp(&rest, &rest, (mp_bitcnt_t)digits);
-    if (mpz_cmp(&n, &rest) < 0)
-      break;
-  }
-  mpz_fdiv_q_2exp(&rest, &rest, (mp_bitcnt_t)digits); /* n / rest = q / 2^size, from 2^(digits - 1) on */
-  mpz_mul_2exp(&n, &n, 1);
-  INTEGER(twice);
-  mpz_fdiv_qr(&twice, &n, &n, &rest); /* twice that, and what is left */
-  bool half = mpz_odd_p(&twice), more = mpz_sgn(&n) != 0;
-  mpz_fdiv_q_2exp(&twice, &twice, 1);
-  if (half && (more || mpz_odd_p(&twice)))
-    mpz_add_ui(&twice, &twice, 1);
-  need((long)mpz_sizeinbase(&twice, 2) >= digits && size >= least + 1 - digits
-           && size + (long)mpz_sizeinbase(&twice, 2) <= most,
-       "no number of its type of floats, or one below its normal numbers");
-  mpq_set_z(q, &twice);
-  if (size < 0)
-    mpq_div_2exp(q, q, (mp_bitcnt_t)-size);
-  else
-    mpq_mul_2exp(q, q, (mp_bitcnt_t)size);
-  if (sign < 0)
-    mpq_neg(q, q);
+  need(float_nearest(q, type), "no number of its type of floats, or one below its normal numbers");
 }
 
 /* The root of q, or a number that is rounded to the same float32: between the root's neighbours of 64 digits. */
@@ -550,7 +512,8 @@ lower_floats(builder *b)
     bool second = chosen && mpq_sgn(&mask->value[r.map[f]]) == 0;
     char odd = odd_entry(second ? &q : &p, f);
     char other = chosen ? 0 : odd_entry(&q, f);
-    bool mask_sum = strcmp(b->op, "Add") == 0 && odd != '?' && other != '?'; /* minus infinity and a number */
+    /* minus infinity and a number */
+    bool mask_sum = strcmp(b->op, "Add") == 0 && (odd == 0 || odd == '-') && (other == 0 || other == '-');
     odd = odd == 0 ? other : odd;
     need(odd == 0 || chosen || mask_sum, "arithmetic with an infinite number or NaN");
     if (odd != 0) {

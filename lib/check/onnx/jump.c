@@ -1,6 +1,7 @@
 /* A comparison is 1 or 0, by the sign of a difference; all that is made of such numbers is arithmetic. */
 #include "check/onnx/jump.h"
 #include "check/base/allocate.h"
+#include "check/onnx/surrogate.h"
 
 #include <string.h>
 
@@ -133,7 +134,9 @@ lower_rounded(builder *b)
 {
   const value *x = &b->in[0];
   need(x->constant == NULL, "its input must be an activation");
-  value minus, y;
+  bool passes = b->of == NULL && surrogate_of(b, b->op) != PASSES_NOTHING;
+  value minus, y, constant = passes ? held(b, *x) : *x, moved = *x;
+  x = &constant;
   switch (b->op[0]) {
   case 'S':
     minus = sum_of(b, 0, -1, x, 0, NULL);
@@ -147,6 +150,10 @@ lower_rounded(builder *b)
     y = sum_of(b, 0, -1, &minus, 0, NULL);
     break;
   default: y = function_of(b, b->op[0] == 'F' ? F_FLOOR : F_ROUND, x); break;
+  }
+  if (passes) {
+    y.name = "";
+    y = straight(b, moved, y);
   }
   finish(b, &y, HOLDS_FLOATS);
 }
@@ -242,7 +249,8 @@ check_held(const builder *b)
 {
   static const char *const takes[] = {[HOLDS_TRUTHS] = " And Cast CastLike Equal Not Or Where ",
                                       [HOLDS_INTEGERS] =
-                                          " Cast CastLike Equal Greater GreaterOrEqual Less LessOrEqual Where "};
+                                          " Cast CastLike DequantizeLinear Equal Greater GreaterOrEqual Less "
+                                          "LessOrEqual QuantizeLinear Where "};
   for (size_t i = 0; i < b->node->n_in; i++) {
     held_kind of = b->in[i].constant == NULL ? b->in[i].holds : HOLDS_FLOATS;
     need(of == HOLDS_FLOATS || moves_entries(b->op) || is_listed(b->op, takes[of]),

@@ -19,12 +19,15 @@
 #include "check/onnx/normalization.h"
 #include "check/onnx/optimizer.h"
 #include "check/onnx/pointwise.h"
+#include "check/onnx/quant.h"
+#include "check/onnx/quantize.h"
 #include "check/onnx/recurrent.h"
 #include "check/onnx/resize.h"
 #include "check/onnx/scatter.h"
 #include "check/onnx/shape.h"
 #include "check/onnx/sorted.h"
 #include "check/onnx/stated.h"
+#include "check/onnx/surrogate.h"
 #include "check/onnx/tail.h"
 #include "check/onnx/take.h"
 
@@ -62,6 +65,7 @@ static const struct {
     {"BatchNormalization", lower_batch, 7, 5, 5, 5, 0, "epsilon:f momentum:f spatial:b"},
     {"BatchNormalization", lower_batch, 9, 5, 5, 5, 0, "epsilon:f momentum:f"},
     {"BatchNormalization", lower_batch, 14, 5, 5, 3, 0, "epsilon:f momentum:f training_mode:b"},
+    {"BipolarQuant", lower_bipolar, 7, 2, 2, 1, 0, ""},
     {"Cast", lower_cast, 7, 1, 1, 1, 0, "to:i"},
     {"Cast", lower_cast, 19, 1, 1, 1, 0, "saturate:i to:i"},
     {"Cast", lower_cast, 24, 1, 1, 1, 0, "round_mode:s saturate:i to:i"},
@@ -90,6 +94,9 @@ static const struct {
     {"CumSum", lower_running, 11, 2, 2, 1, 0, "exclusive:b reverse:b"},
     {"DepthToSpace", lower_blocks, 7, 1, 1, 1, 0, "blocksize:i"},
     {"DepthToSpace", lower_blocks, 11, 1, 1, 1, 0, "blocksize:i mode:s"},
+    {"DequantizeLinear", lower_dequantize, 10, 2, 3, 1, 0, ""},
+    {"DequantizeLinear", lower_dequantize, 13, 2, 3, 1, 0, "axis:i"},
+    {"DequantizeLinear", lower_dequantize, 21, 2, 3, 1, 0, "axis:i block_size:i output_dtype:i"},
     {"Div", lower_arithmetic, 7, 2, 2, 1, 0, ""},
     {"Dropout", lower_dropout, 7, 1, 1, 2, 0, "ratio:f"},
     {"Dropout", lower_dropout, 12, 1, 3, 2, 0, "seed:i"},
@@ -165,6 +172,10 @@ static const struct {
     {"Pad", lower_pad, 11, 2, 3, 1, 0, "mode:s"},
     {"Pad", lower_pad, 18, 2, 4, 1, 0, "mode:s"},
     {"Pow", lower_power, 7, 2, 2, 1, 0, ""},
+    {"Quant", lower_quant, 7, 4, 4, 1, 0, "narrow:b rounding_mode:s signed:b"},
+    {"QuantizeLinear", lower_quantize, 10, 2, 3, 1, 0, ""},
+    {"QuantizeLinear", lower_quantize, 13, 2, 3, 1, 0, "axis:i saturate:b"},
+    {"QuantizeLinear", lower_quantize, 21, 2, 3, 1, 0, "axis:i block_size:i output_dtype:i precision:i saturate:b"},
     {"RMSNormalization", lower_root_mean, 23, 2, 2, 1, 0, "axis:i epsilon:f stash_type:i"},
     {"RNN", lower_rnn, 7, 3, 6, 2, 0,
      "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i"},
@@ -234,6 +245,7 @@ static const struct {
     {"Squeeze", lower_squeeze, 13, 1, 2, 1, 0, ""},
     {"Sub", lower_arithmetic, 7, 2, 2, 1, 0, ""},
     {"Sum", lower_sum, 8, 1, 1024, 1, 0, ""},
+    {"Surrogate", lower_surrogate, 7, 2, 2, 1, 2, "above:i passes:i"},
     {"SwiGLU", lower_stated_function, 28, 2, 2, 1, 0, "alpha:f"},
     {"Swish", lower_gate, 24, 1, 1, 1, 0, "alpha:f"},
     {"Tanh", lower_sigmoid, 7, 1, 1, 1, 0, ""},
@@ -296,7 +308,9 @@ find_form(const builder *b)
   for (size_t i = 0; i < sizeof own_operators / sizeof *own_operators; i++)
     own = own || strcmp(b->node->op, own_operators[i]) == 0;
   bool training = AMONG(operators[found].lower, lower_adagrad, lower_adam, lower_momentum);
-  need(b->node->own == own && b->node->training == training, "the operator is of another domain");
+  bool qonnx = AMONG(operators[found].lower, lower_quant, lower_bipolar);
+  need(b->node->own == own && b->node->training == training && b->node->qonnx == qonnx,
+       "the operator is of another domain");
   return found;
 }
 
@@ -334,6 +348,52 @@ check_signs(const builder *b, lowering lower)
     need(known || !b->in[i].negated, "an input is a negated constant, which this operator does not take");
 }
 
+/* Is input i a number that changes nothing: a bound of Clip that is none; minus infinity where the largest is taken of activations and
+ * scalars, infinity where the least is? */
+static bool
+is_neutral(const builder *b, size_t i)
+{
+  const value *v = &b->in[i];
+  bool clips = strcmp(b->op, "Clip") == 0 || strcmp(b->op, "Clamp") == 0, most = strcmp(b->op, "Max") == 0,
+       moves = false;
+  for (size_t k = 0; k < b->node->n_in; k++)
+    moves = moves || (b->in[k].name != NULL && b->in[k].constant == NULL);
+  bool scalar = v->constant != NULL && v->count == 1 && (clips ? i > 0 : v->rank == 0);
+  if (!scalar || !(clips || (moves && (most || strcmp(b->op, "Min") == 0))))
+    return false;
+  return odd_entry(v, 0) == (most || (clips && i == 1) ? '-' : '+');
+}
+
+/* Such inputs are left out: a Clip's bounds, and of the others they are no inputs. */
+static void
+leave_out_neutral(builder *b)
+{
+  bool clips = strncmp(b->op, "Cl", 2) == 0;
+  size_t n = 0, all = b->node->n_in, kept = 0;
+  for (size_t i = 0; i < all; i++)
+    n += is_neutral(b, i);
+  if (n == 0)
+    return;
+  node *left = allocate(1, sizeof *left);
+  *left = *b->node;
+  left->in = allocate(all, sizeof *left->in);
+  bool *out = allocate(all, sizeof *out);
+  for (size_t i = 0; i < all; i++)
+    out[i] = is_neutral(b, i);
+  for (size_t i = 0; i < all; i++) {
+    if (out[i])
+      b->in[i].constant->number = true;
+    if (out[i] && !clips)
+      continue;
+    left->in[kept] = b->node->in[i];
+    b->in[kept++] = out[i] ? (value){0} : b->in[i];
+  }
+  for (size_t i = kept; i < all; i++)
+    b->in[i] = (value){0};
+  left->n_in = kept;
+  b->node = left;
+}
+
 /* What is infinite or NaN is for what moves entries, Where, and an Add of a mask, whose entries are for a Softmax. */
 static void
 check_masks(const builder *b, lowering lower)
@@ -343,7 +403,8 @@ check_masks(const builder *b, lowering lower)
                || strcmp(b->op, "Add") == 0 || lower == lower_extremum
                || (lower == lower_whole && strchr("EGL", b->op[0]) != NULL);
   for (size_t i = 0; i < b->node->n_in; i++) {
-    need(known || !is_odd(&b->in[i]), "an input holds an infinite number or NaN, which this operator does not take");
+    need(known || !is_odd(&b->in[i]) || is_neutral(b, i),
+         "an input holds an infinite number or NaN, which this operator does not take");
     need(!b->in[i].undefined || AMONG(lower, lower_cast, lower_cast_like, lower_where)
              || strcmp(b->op, "Identity") == 0,
          "an input has entries that are NaN, of lines that were minus infinity throughout before a Softmax");
@@ -360,7 +421,7 @@ keeps_batch(const builder *b, lowering lower)
 {
   return AMONG(lower, lower_clip, lower_hard, lower_sigmoid, lower_function, lower_gate, lower_elu, lower_power,
                lower_softmax, lower_identity, lower_dropout, lower_negation, lower_pool, lower_convolution,
-               lower_rounded)
+               lower_rounded, lower_surrogate)
          || (lower == lower_relu && b->op[0] != 'P');
 }
 
@@ -368,14 +429,14 @@ keeps_batch(const builder *b, lowering lower)
 static void
 check_batch(const builder *b, lowering lower)
 {
-  bool any =
-      keeps_batch(b, lower)
-      || AMONG(lower, lower_arithmetic, lower_product, lower_flatten, lower_reshape, lower_squeeze, lower_transpose,
-               lower_slice, lower_split, lower_gather, lower_gather_elements, lower_gather_rows, lower_larger,
-               lower_repeat, lower_shape, lower_concat, lower_where, lower_cast, lower_cast_like, lower_sum, lower_lstm,
-               lower_gru, lower_rnn, lower_sorted, lower_einsum, lower_whole, lower_scatter, lower_stated_function,
-               lower_threshold, lower_running_product, lower_one_hot, lower_adagrad, lower_adam, lower_momentum,
-               lower_running, lower_hardmax, lower_compress, lower_tensor_scatter);
+  bool any = keeps_batch(b, lower)
+             || AMONG(lower, lower_arithmetic, lower_product, lower_flatten, lower_reshape, lower_squeeze,
+                      lower_transpose, lower_slice, lower_split, lower_gather, lower_gather_elements, lower_gather_rows,
+                      lower_larger, lower_repeat, lower_shape, lower_concat, lower_where, lower_cast, lower_cast_like,
+                      lower_sum, lower_lstm, lower_gru, lower_rnn, lower_sorted, lower_einsum, lower_whole,
+                      lower_scatter, lower_stated_function, lower_threshold, lower_running_product, lower_one_hot,
+                      lower_adagrad, lower_adam, lower_momentum, lower_running, lower_hardmax, lower_compress,
+                      lower_tensor_scatter, lower_quantize, lower_dequantize, lower_quant, lower_bipolar);
   for (size_t i = 0; i < b->node->n_in; i++)
     need(any || b->in[i].name == NULL || !is_batch(b, &b->in[i]) || (b->in[i].at == 0 && b->in[i].inner == 0),
          "an input has the batch on another axis than the first, or merged with others");
@@ -386,12 +447,12 @@ check_batch(const builder *b, lowering lower)
 static bool
 lifts(const builder *b, lowering lower)
 {
-  bool alone = true, first = AMONG(lower, lower_batch, lower_layer, lower_groups, lower_root_mean, lower_convolution,
-                                   lower_pool, lower_relu, lower_clip, lower_hard, lower_huber, lower_gate, lower_elu,
-                                   lower_softmax, lower_pad, lower_resize, lower_grid, lower_lstm, lower_gru, lower_rnn,
-                                   lower_sorted, lower_global_maximum, lower_hardmax, lower_compress)
-                             || strcmp(b->op, "Gemm") == 0
-                             || (lower == lower_power && !of_floats(b) && !of_integers(b));
+  bool alone = true,
+       first = AMONG(lower, lower_batch, lower_layer, lower_groups, lower_root_mean, lower_convolution, lower_pool,
+                     lower_relu, lower_clip, lower_hard, lower_huber, lower_gate, lower_elu, lower_softmax, lower_pad,
+                     lower_resize, lower_grid, lower_lstm, lower_gru, lower_rnn, lower_sorted, lower_global_maximum,
+                     lower_hardmax, lower_compress, lower_quantize, lower_quant, lower_bipolar)
+               || strcmp(b->op, "Gemm") == 0 || (lower == lower_power && !of_floats(b) && !of_integers(b));
   for (size_t i = 0; i < b->node->n_in; i++)
     alone = alone && b->in[i].name != NULL && b->in[i].constant != NULL;
   bool computes =
@@ -416,6 +477,7 @@ lower_form(builder *b, size_t f)
   check_attributes(b, operators[f].attributes);
   check_signs(b, operators[f].lower);
   check_masks(b, operators[f].lower);
+  leave_out_neutral(b);
   check_held(b);
   note_shared(b);
   if (lifts(b, operators[f].lower))
@@ -543,6 +605,8 @@ const char *const readings[N_READINGS] = {
     [MINIBATCH] = "BatchNormalization in training mode takes mean and variance of all samples of a run, not the file's",
     [APART] = "an initializer that is a weight and a mean or variance is two: the mean or variance does not move",
     [ROUNDED] = "a float that nodes compute of constants alone is rounded to its type at each node, as IEEE 754 has it",
+    [STORED] = "a weight stored as integers is each less its zero point, as a float32, times its scale, rounded to "
+               "that one's type",
     [DECIDED] = "a comparison of initializers is decided by their numbers, which differ: near them it is the same"};
 
 /* An input beside the network's, of each sample its own: an activation that no parameter moves. */
@@ -662,6 +726,10 @@ network_build(network *net, const model *m, const arrays *given)
   memcpy(net->dims + apart, v->dims, v->rank * sizeof *v->dims);
   if (given->whole && !net->batched && net->rank > 0 && net->dims[0] == 1)
     memmove(net->dims, net->dims + 1, --net->rank * sizeof *net->dims);
+  for (size_t i = 0; i < N_SURROGATES; i++)
+    net->replaced = net->replaced || m->surrogates[i] != PASSES_NOTHING;
+  for (size_t i = 0; i < m->n_nodes; i++)
+    net->read[STORED] = net->read[STORED] || (m->nodes[i].promoted && strcmp(m->nodes[i].op, "Constant") != 0);
   for (size_t i = 0; i < m->n_tensors; i++) {
     const tensor *t = m->tensors[i];
     expect(

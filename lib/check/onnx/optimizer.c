@@ -8,18 +8,6 @@
 
 #define MOST_UPDATES 65536
 
-static value
-with(builder *b, const char *op, value x, value y)
-{
-  return inner_of(b, op, &x, &y);
-}
-
-static value
-of(builder *b, const char *op, value x)
-{
-  return inner_of(b, op, &x, NULL);
-}
-
 /* Input i; a constant as an activation of its entries. */
 static value
 active(builder *b, size_t i)
@@ -28,17 +16,9 @@ active(builder *b, size_t i)
 }
 
 static value
-number(builder *b, const rational *q)
-{
-  value v = made_numbers(b, 0, (size_t[]){0});
-  mpq_set(v.constant->value, q);
-  return v;
-}
-
-static value
 by(builder *b, const rational *q, value x)
 {
-  return with(b, "Mul", x, number(b, q));
+  return with(b, "Mul", x, rational_of(b, q));
 }
 
 /* The attribute's number, kept; need: it has no default. */
@@ -64,8 +44,8 @@ raised(builder *b, value base, long n)
 static value
 one_less(builder *b, const rational *base, long n)
 {
-  value power = raised(b, of(b, "Sum", number(b, base)), n);
-  return with(b, "Sub", number(b, &plus_one), power);
+  value power = raised(b, of(b, "Sum", rational_of(b, base)), n);
+  return with(b, "Sub", rational_of(b, &plus_one), power);
 }
 
 /* The checks that all share: how many tensors there are of so many states, and the count. */
@@ -118,7 +98,7 @@ static value
 stepped(builder *b, value x, value change, value sum)
 {
   const rational *epsilon = setting(b, "epsilon", 1e-6F, false);
-  value root = with(b, "Add", of(b, "Sqrt", sum), number(b, epsilon));
+  value root = with(b, "Add", of(b, "Sqrt", sum), rational_of(b, epsilon));
   return with(b, "Sub", x, with(b, "Div", change, root));
 }
 
@@ -133,7 +113,7 @@ lower_adagrad(builder *b)
     mpq_set_si(times_slower, count, 1);
     mpq_mul(slower, slower, times_slower);
     mpq_add(slower, slower, &plus_one);
-    rate = with(b, "Div", rate, of(b, "Sum", number(b, slower)));
+    rate = with(b, "Div", rate, of(b, "Sum", rational_of(b, slower)));
   }
   for (size_t i = 0; i < n; i++) {
     value x = active(b, 2 + i), g = gradient_of(b, x, n, i);

@@ -9,14 +9,6 @@
 #define MOST_MAPPED ((size_t)1 << 26)
 
 static value
-number(builder *b, const rational *q)
-{
-  value v = made_numbers(b, 0, (size_t[]){0});
-  mpq_set(v.constant->value, q);
-  return v;
-}
-
-static value
 whole(builder *b, long n)
 {
   value v = made_numbers(b, 0, (size_t[]){0});
@@ -30,19 +22,7 @@ attribute(builder *b, const char *name, float absent)
 {
   rational *q = rationals(1);
   real_attribute(b, name, q, absent);
-  return number(b, q);
-}
-
-static value
-with(builder *b, const char *op, value x, value y)
-{
-  return inner_of(b, op, &x, &y);
-}
-
-static value
-of(builder *b, const char *op, value x)
-{
-  return inner_of(b, op, &x, NULL);
+  return rational_of(b, q);
 }
 
 /* The logarithm of x + sqrt(x^2 + by). */
@@ -102,9 +82,9 @@ lower_threshold(builder *b)
   need(mpq_sgn(&limit[0]) >= 0, "lambd is below 0");
   mpq_neg(&bias[1], &bias[0]);
   mpq_neg(&limit[1], &limit[0]);
-  value more = number(b, &bias[0]), less = number(b, &bias[1]);
-  value low = kept(b, x, "Less", number(b, &limit[1]), &more);
-  value high = kept(b, x, "Greater", number(b, &limit[0]), &less);
+  value more = rational_of(b, &bias[0]), less = rational_of(b, &bias[1]);
+  value low = kept(b, x, "Less", rational_of(b, &limit[1]), &more);
+  value high = kept(b, x, "Greater", rational_of(b, &limit[0]), &less);
   b->out = with(b, "Add", low, high);
 }
 

@@ -2,6 +2,7 @@
 #include "check/program/program_tree.h"
 #include "check/base/allocate.h"
 #include "check/base/lines.h"
+#include "check/base/tree.h"
 #include "check/program/program_follow.h"
 #include "check/program/program_fork.h"
 
@@ -95,58 +96,46 @@ check_dead(walk *w)
   require(good, "the combination of the decisions is not zero, nor less by squares");
 }
 
-/* A way down the tree: at each fork the choice, and among how many. */
+/* A tree, and what is done at its leaves. */
 typedef struct {
-  size_t depth, *choices, *among;
-} path;
+  walk *w;
+  tree_path path;
+  bool may_open;
+  void (*at_leaf)(void *what, const size_t *choices, size_t depth);
+  void *what;
+} program_tree;
 
-/* `open` or `branch M`: a fork more. */
-static void
-go_down(path *to, bool open)
+/* `branch M`, or an end at which the program was followed along the choices above. */
+static size_t
+read_tree(void *of)
 {
-  to->choices = grow(to->choices, to->depth, sizeof *to->choices);
-  to->among = grow(to->among, to->depth, sizeof *to->among);
-  to->choices[to->depth] = 0;
-  to->among[to->depth] = open ? 1 : next_number();
-  require(open || to->among[to->depth] >= 2, "a branch has two to->choices or more");
-  to->depth++;
-}
-
-/* To the next way; none is left at to->depth 0. */
-static void
-go_on(path *to)
-{
-  while (to->depth > 0 && to->choices[to->depth - 1] + 1 == to->among[to->depth - 1])
-    to->depth--;
-  if (to->depth > 0)
-    to->choices[to->depth - 1]++;
+  program_tree *t = of;
+  const tree_path *path = &t->path;
+  if (t->may_open && line_is("open"))
+    return 1;
+  if (line_is("branch")) {
+    size_t among = next_number();
+    require(among >= 2, "a branch has two choices or more");
+    return among;
+  }
+  bool dead = line_is("dead");
+  if (!dead)
+    next_line("leaf");
+  forks_choose(t->w, path->choice, path->among, path->depth, dead);
+  follow_choices(t->w);
+  require(t->w->fork.n_used == path->depth, "there is no fork for each branch above");
+  if (dead)
+    check_dead(t->w);
+  else
+    t->at_leaf(t->what, path->choice, path->depth);
+  return dead ? TREE_REFUTED : TREE_LEAF;
 }
 
 size_t
 check_tree(walk *w, bool may_open, void (*at_leaf)(void *what, const size_t *choices, size_t depth), void *what)
 {
-  path all = {0}, *to = &all;
-  size_t leaves = 0;
+  static const tree_rules rules = {read_tree, NULL, NULL};
+  program_tree t = {w, {0}, may_open, at_leaf, what};
   next_line("tree");
-  do {
-    bool open = may_open && line_is("open");
-    if (open || line_is("branch")) {
-      go_down(to, open);
-      continue;
-    }
-    bool dead = line_is("dead");
-    if (!dead)
-      next_line("leaf");
-    forks_choose(w, to->choices, to->among, to->depth, dead);
-    follow_choices(w);
-    require(w->fork.n_used == to->depth, "there is no fork for each branch above");
-    if (dead)
-      check_dead(w);
-    else
-      at_leaf(what, to->choices, to->depth);
-    leaves += !dead;
-    go_on(to);
-  } while (to->depth > 0);
-  require(leaves > 0, "a tree without a leaf");
-  return leaves;
+  return tree_read(&t.path, &rules, &t);
 }

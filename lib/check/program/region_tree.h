@@ -3,9 +3,9 @@
 #ifndef CLARKE_KERNEL_REGION_TREE_H
 #define CLARKE_KERNEL_REGION_TREE_H
 
-#include "check/program/circuit.h"
 #include "check/program/forms.h"
 #include "check/program/region_box.h"
+#include "check/program/signs.h"
 
 typedef struct {
   forms *form;
@@ -13,18 +13,17 @@ typedef struct {
   size_t width; /* of rows */
   bool local;
   region_box box; /* not local */
-  struct row *rows;
-  size_t n_rows, room;
-  size_t *order, n_signs; /* rows that were given signs, in that order */
-  size_t *done, n_done;   /* instructions that became known, or asked */
-  bool *known, *asked;    /* by instruction: its form is set; its kinks have rows */
-  signed char (*side)[2]; /* by instruction and kink */
-  circuit *circuits;
-  size_t n_circuits;
-  size_t *first_circuit, n_rounds; /* of each round under way */
-  struct choice_point *path;
-  size_t n_path;
-  integer *scratch; /* a row */
+  signs sign;
+  struct row_of *rows_of;       /* of each row, the kink */
+  size_t *done, n_done;         /* instructions that became known, or asked */
+  bool *known, *asked;          /* by instruction: its form is set; its kinks have rows */
+  signed char (*side)[2];       /* by instruction and kink */
+  struct decision_point *nodes; /* of the path */
+  size_t trying;                /* the maximum's candidate of which the next line tells; or NONE */
+  size_t *candidates;           /* of the maxima on the path */
+  integer *scratch;             /* a row */
+  void (*leaf)(void *what);
+  void *what;
 } region_tree;
 
 /* Begins an empty tree over the forms' program in n variables. local: around z = 0; else in a box. */

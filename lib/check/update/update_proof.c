@@ -2,6 +2,7 @@
  * entry of the state then lies. Entries are intervals, which are exact as long as no root is taken. */
 #include "check/update/update_proof.h"
 #include "check/base/lines.h"
+#include "check/update/update_lbfgs.h"
 #include "check/update/update_statement.h"
 #include "check/update/update_whole.h"
 
@@ -170,9 +171,15 @@ check_update(void)
   stepped u = {0};
   update_read_rule(&u.rule);
   fprintf(account, "Steps of an optimizer, %s: %s\n  %s\n",
-          u.rule.of->whole != NULL ? "the tensor as a whole" : "each entry by itself", u.rule.of->name,
-          u.rule.of->says);
+          u.rule.of->evaluates       ? "all entries together"
+          : u.rule.of->whole != NULL ? "the tensor as a whole"
+                                     : "each entry by itself",
+          u.rule.of->name, u.rule.of->says);
   update_read_settings(&u.rule);
+  if (u.rule.of->evaluates) {
+    check_lbfgs(&u.rule);
+    return;
+  }
   read_state(&u);
   next_line("gradients");
   u.n_gradients = next_number();

@@ -442,6 +442,20 @@ static const update_rule rules[] = {
                 [NS_B] = true,
                 [NS_C] = true,
                 [NS_STEPS] = true}},
+    {.name = "torch-lbfgs",
+     .says = "a step evaluates g, and again where its iterations go. An iteration: y = g - the g of the one before, s "
+             "= t d of that, kept with ro = 1 / (y s) where y s > 1e-10, the last history-size of them, then H = y s / "
+             "(y y), before 1; q = -g; from the last pair to the first a = ro s q, q - a y; q = H q; from the first to "
+             "the last q + (a - ro y q) s; d = q; t = eta, in the first of all min(1, 1 / |g|_1) eta; theta + t d. It "
+             "ends at max-iter iterations, at max-eval evaluations, where each |g| <= tolerance-grad, each |t d| <= "
+             "tolerance-change, the loss changes by less than that, or g d > -tolerance-change: then theta stays",
+     .evaluates = true,
+     .number = {[ETA] = true,
+                [MAX_ITER] = true,
+                [MAX_EVAL] = true,
+                [TOLERANCE_GRAD] = true,
+                [TOLERANCE_CHANGE] = true,
+                [HISTORY_SIZE] = true}},
     {.name = "ema",
      .says = "theta = b theta + (1 - b) x, where the gradient's numbers are x, the parameters that are averaged",
      .step = step_ema,

@@ -27,6 +27,11 @@ enum {
   NS_B,
   NS_C,
   NS_STEPS,
+  MAX_ITER,
+  MAX_EVAL,
+  TOLERANCE_GRAD,
+  TOLERANCE_CHANGE,
+  HISTORY_SIZE,
   N_NUMBERS
 };
 enum { THETA, PSI, M, V, U, PREV, SIZE, AX, ROW, COL, N_SLOTS };
@@ -54,9 +59,10 @@ typedef struct {
     ROOT,
     LENGTH,
     AVERAGE
-  } shares;      /* beside that: mu_k and mu_{k+1}; their products, too; the root of 1 - sigma^k; RAdam's; ASGD's */
-  bool sparse;   /* what a sparse gradient does not have stays as it is */
-  bool corrects; /* divides v, and m where it is an Adam, by 1 - sigma^k */
+  } shares;       /* beside that: mu_k and mu_{k+1}; their products, too; the root of 1 - sigma^k; RAdam's; ASGD's */
+  bool evaluates; /* its step asks for several gradients (update_lbfgs.h) */
+  bool sparse;    /* what a sparse gradient does not have stays as it is */
+  bool corrects;  /* divides v, and m where it is an Adam, by 1 - sigma^k */
   bool v_is_one, has_growth; /* v begins with 1; mu may be k / (k + 3) */
 } update_rule;
 
@@ -83,7 +89,8 @@ bool update_has(const update *u, int slot);
 
 /* ---- Pieces of rules (update_rule_piece.c) */
 
-void update_larger(interval *y, const interval *x);                                    /* y = the larger one */
+void update_larger(interval *y, const interval *x); /* y = the larger one */
+void update_cut(interval *y, size_t most); /* ends of few bits, but for what is exact and has no more bits than that */
 void update_copy(interval *y, const interval *x);                                      /* y = x */
 void update_mix(interval *y, const rational *a, const rational *b, const interval *x); /* y = a y + b x */
 void update_subtract(interval *y, const rational *q, const interval *x);               /* y -= q x */

@@ -18,6 +18,19 @@ update_larger(interval *y, const interval *x)
 }
 
 void
+update_cut(interval *y, size_t most)
+{
+  INTEGER(z);
+  if (interval_exact(y) && mpz_sizeinbase(mpq_denref(&y->lo), 2) <= most
+      && mpz_sizeinbase(mpq_numref(&y->lo), 2) <= most)
+    return;
+  fixed(&z, &y->lo, session_bits, false);
+  unfixed(&y->lo, &z, session_bits);
+  fixed(&z, &y->hi, session_bits, true);
+  unfixed(&y->hi, &z, session_bits);
+}
+
+void
 update_mix(interval *y, const rational *a, const rational *b, const interval *x)
 {
   INTERVAL(sum);

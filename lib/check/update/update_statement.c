@@ -6,15 +6,40 @@
 
 /* ---- The statement */
 
-static const char *const number_names[] = {
-    "eta",   "alpha", "beta",      "sigma",    "momentum", "eps",      "weight-decay", "dampening", "momentum-decay",
-    "lambd", "t0",    "eta-minus", "eta-plus", "size-min", "size-max", "beta2-decay",  "eps2",      "clip",
-    "ns-a",  "ns-b",  "ns-c",      "ns-steps"};
+static const char *const number_names[] = {"eta",
+                                           "alpha",
+                                           "beta",
+                                           "sigma",
+                                           "momentum",
+                                           "eps",
+                                           "weight-decay",
+                                           "dampening",
+                                           "momentum-decay",
+                                           "lambd",
+                                           "t0",
+                                           "eta-minus",
+                                           "eta-plus",
+                                           "size-min",
+                                           "size-max",
+                                           "beta2-decay",
+                                           "eps2",
+                                           "clip",
+                                           "ns-a",
+                                           "ns-b",
+                                           "ns-c",
+                                           "ns-steps",
+                                           "max-iter",
+                                           "max-eval",
+                                           "tolerance-grad",
+                                           "tolerance-change",
+                                           "history-size"};
 
-static const char *const number_says[] = {
-    "eta",   "alpha", "beta",      "s",        "b",        "eps",      "weight-decay", "dampening", "momentum-decay",
-    "lambd", "t0",    "eta-minus", "eta-plus", "size-min", "size-max", "beta2-decay",  "eps2",      "clip",
-    "ns-a",  "ns-b",  "ns-c",      "ns-steps"};
+/* As the rule's formula has it. */
+static const char *
+number_says(int i)
+{
+  return i == SIGMA ? "s" : i == MOMENTUM ? "b" : number_names[i];
+}
 
 void
 update_read_rule(update *u)
@@ -34,6 +59,26 @@ state_number(const char *name, const rational *q)
     fprintf(account, " (about %.9g)", mpq_get_d(q));
 }
 
+/* May the number be below 0? */
+static bool
+is_signed(int i)
+{
+  return (i >= NS_A && i <= NS_C) || i == BETA2_DECAY || i == TOLERANCE_GRAD || i == TOLERANCE_CHANGE;
+}
+
+/* Counts of torch-lbfgs. */
+static void
+check_counts(const update *u)
+{
+  static const int counts[] = {MAX_ITER, MAX_EVAL, HISTORY_SIZE};
+  for (size_t i = 0; u->of->evaluates && i < sizeof counts / sizeof *counts; i++) {
+    const rational *q = &u->number[counts[i]];
+    require(mpz_cmp_ui(mpq_denref(q), 1) == 0 && mpq_cmp_ui(q, counts[i] == MAX_EVAL ? 0 : 1, 1) >= 0
+                && mpq_cmp_ui(q, 1000000, 1) <= 0,
+            "%s is no whole number, or too small or large", number_names[counts[i]]);
+  }
+}
+
 /* The numbers that the rule has, each on its line. */
 static void
 read_numbers(update *u)
@@ -45,13 +90,12 @@ read_numbers(update *u)
       continue;
     known_line("number", number_names[i]);
     next_rational(&u->number[i]);
-    require(mpq_sgn(&u->number[i]) >= 0 || (i >= NS_A && i <= NS_C) || i == BETA2_DECAY, "%s is below 0",
-            number_names[i]);
+    require(mpq_sgn(&u->number[i]) >= 0 || is_signed(i), "%s is below 0", number_names[i]);
     require((i != SIGMA && i != MOMENTUM) || mpq_cmp(&u->number[i], &plus_one) < 0, "%s is not below 1",
             number_names[i]);
     fputs(first ? "  " : ", ", account);
     first = false;
-    state_number(number_says[i], &u->number[i]);
+    state_number(number_says(i), &u->number[i]);
   }
   fputs("\n", account);
   require(!u->of->slot[PSI] || mpq_sgn(&u->number[BETA]) > 0, "beta is 0");
@@ -59,6 +103,7 @@ read_numbers(update *u)
   require(!u->of->number[CLIP] || mpq_cmp(&u->number[CLIP], &plus_one) >= 0, "clip is below 1");
   require(mpz_cmp_ui(mpq_denref(&u->number[NS_STEPS]), 1) == 0 && mpq_cmp_ui(&u->number[NS_STEPS], 100, 1) < 0,
           "ns-steps is no whole number below 100");
+  check_counts(u);
 }
 
 /* One of two words. */
@@ -97,6 +142,7 @@ read_choices(update *u)
             u->coupled ? "weight-decay theta is added to the gradient"
                        : "theta (1 - eta weight-decay) before the step");
   require(u->of->whole == NULL || !u->coupled, "'decoupled' is expected");
+  require(!u->of->evaluates || u->coupled, "'coupled' is expected");
   if (u->of->slot[V] && u->of->whole == NULL) {
     read_root(u);
   }

@@ -100,17 +100,6 @@ expect_above_zero(const interval *y)
     leave(UNDECIDED, "what is divided by is not known to be above 0");
 }
 
-/* Ends of few bits, also of what is exact. */
-static void
-cut(interval *y)
-{
-  INTEGER(z);
-  fixed(&z, &y->lo, session_bits, false);
-  unfixed(&y->lo, &z, session_bits);
-  fixed(&z, &y->hi, session_bits, true);
-  unfixed(&y->hi, &z, session_bits);
-}
-
 /* theta (1 - eta weight-decay) - by x */
 static void
 descend_all(const update *u, update_tensor *t, const interval *by, const interval *x)
@@ -272,7 +261,7 @@ multiply(interval *y, const interval *a, const interval *b, size_t rows, size_t 
       interval_set(sum, &zero, &zero);
       for (size_t k = 0; k < inner; k++)
         multiply_add(sum, &a[i * inner + k], transposed ? &b[j * inner + k] : &b[k * cols + j]);
-      cut(sum);
+      update_cut(sum, 0);
     }
 }
 
@@ -287,13 +276,13 @@ iterate(const update *u, iteration *m)
     interval_set(&sum, &zero, &zero);
     interval_add(&sum, &m->both[i], &u->number[NS_C]);
     interval_add(&sum, &m->square[i], &u->number[NS_B]);
-    cut(&sum);
+    update_cut(&sum, 0);
     update_copy(&m->both[i], &sum);
   }
   multiply(m->next, m->both, m->x, m->rows, m->rows, m->cols, false);
   for (size_t i = 0; i < m->rows * m->cols; i++) {
     interval_add(&m->next[i], &m->x[i], &u->number[NS_A]);
-    cut(&m->next[i]);
+    update_cut(&m->next[i], 0);
     update_copy(&m->x[i], &m->next[i]);
   }
 }
@@ -313,7 +302,7 @@ normalize(const update *u, interval *x, size_t n)
   expect_above_zero(&norm);
   for (size_t i = 0; i < n; i++) {
     update_divide(&x[i], &x[i], &norm);
-    cut(&x[i]);
+    update_cut(&x[i], 0);
   }
 }
 

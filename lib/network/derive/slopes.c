@@ -84,24 +84,6 @@ clarke_touch_proxy(mpq_t value, const clarke_graph *g, const clarke_touch *t,
   return CLARKE_OK;
 }
 
-/* The slopes of a function of the argument, a ball for each. */
-static clarke_status
-ball_slopes(clarke_matrix *s, const clarke_step *step, const clarke_matrix *x, long precision, clarke_error *err)
-{
-  const size_t n = x->rows * x->cols;
-  arb_ptr y = _arb_vec_init((long)n);
-  clarke_status status;
-
-  clarke_tally_add(0, 0, n);
-  for (size_t e = 0; e < n; e++) {
-    clarke_matrix_get_ball(y + e, x, e / x->cols, e % x->cols, 2 * precision);
-    clarke_analytic_slope(y + e, y + e, step->function, precision + 10);
-  }
-  status = clarke_matrix_set_balls(s, x->rows, x->cols, y, precision, err);
-  _arb_vec_clear(y, (long)n);
-  return status;
-}
-
 /* sigmoid' = y (1 - y), tanh' = 1 - y^2, from the value's enclosure. */
 static clarke_status
 sigmoid_slopes(clarke_matrix *s, const clarke_step *step, const clarke_matrix *y,
@@ -152,7 +134,7 @@ analytic_slopes(clarke_matrix *s, const clarke_forward *f, const clarke_step *st
     return clarke_domain_apply(s, &vague, step, x, true, f->precision > 0 ? f->precision : 64, err);
   return step->function == CLARKE_SIGMOID || step->function == CLARKE_TANH
            ? sigmoid_slopes(s, step, y, err)
-           : ball_slopes(s, step, x, f->precision > 0 ? f->precision : 64, err);
+           : clarke_analytic_apply(s, step, x, true, f->precision > 0 ? f->precision : 64, err);
 }
 
 /* Stores a rational at (i,j), refining the matrix's scale if it must. */

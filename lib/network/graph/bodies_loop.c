@@ -1,6 +1,7 @@
 /* Loop and Scan (bodies.h): as many copies of a graph as there are rounds. */
 #include "network/graph/bodies_inside.h"
 
+#include "base/room.h"
 #include "op/node.h"
 
 #include <stdlib.h>
@@ -14,15 +15,8 @@ typedef struct {
 static clarke_status
 add_round(const clarke_holder *h, rounds *r, size_t value, clarke_error *err)
 {
-  if (r->n == r->capacity) {
-    const size_t wanted = 2 * r->capacity + 16;
-    size_t *grown = realloc(r->value, wanted * sizeof *grown);
-
-    if (grown == NULL)
-      return clarke_lower_no_memory(&h->low, err);
-    r->value = grown;
-    r->capacity = wanted;
-  }
+  if (!clarke_room(&r->value, &r->capacity, r->n + 1, sizeof *r->value))
+    return clarke_lower_no_memory(&h->low, err);
   r->value[r->n++] = value;
   return CLARKE_OK;
 }

@@ -3,6 +3,7 @@
 #include "network/graph/build.h"
 
 #include "base/limit.h"
+#include "base/room.h"
 #include "base/verify.h"
 #include "network/graph/bodies.h"
 #include "network/graph/choose.h"
@@ -78,16 +79,9 @@ clarke_builder_value(clarke_builder *b, const char *name, clarke_error *err)
   clarke_graph *g = b->g;
   clarke_value *v;
 
-  if (g->n_values == g->capacity_values) {
-    size_t wanted = 2 * g->capacity_values + 16;
-    clarke_value *grown = realloc(g->values, wanted * sizeof *grown);
-
-    if (grown == NULL) {
-      no_memory(b, err);
-      return NULL;
-    }
-    g->values = grown;
-    g->capacity_values = wanted;
+  if (!clarke_room(&g->values, &g->capacity_values, g->n_values + 1, sizeof *g->values)) {
+    no_memory(b, err);
+    return NULL;
   }
   v = &g->values[g->n_values++];
   memset(v, 0, sizeof *v);
@@ -282,6 +276,16 @@ others_are_read(const clarke_model *m, const clarke_model_node *node)
   return read;
 }
 
+/* Is the operator of that domain? QONNX's operators were FINN's and Brevitas' before. */
+static bool
+is_of_domain(const clarke_op *op, const char *domain)
+{
+  const char *own = op->domain != NULL ? op->domain : "";
+
+  return strcmp(own, domain) == 0
+         || (strcmp(own, CLARKE_DOMAIN_OF_QONNX) == 0 && (strcmp(domain, "onnx.brevitas") == 0 || strcmp(domain, "finn.custom_op.general") == 0));
+}
+
 clarke_status
 clarke_builder_node(clarke_builder *b, const clarke_model_node *node, size_t own, clarke_error *err)
 {
@@ -293,7 +297,7 @@ clarke_builder_node(clarke_builder *b, const clarke_model_node *node, size_t own
   if (clarke_bodies_hold(node))
     return clarke_bodies_lower(b, node, own, err);
   low.op = clarke_operator_find(node->op_type);
-  if (low.op == NULL || low.op->lower == NULL || strcmp(node->domain, low.op->domain != NULL ? low.op->domain : "") != 0)
+  if (low.op == NULL || low.op->lower == NULL || !is_of_domain(low.op, node->domain))
     return clarke_builder_unsupported(b, node, own, err);
   if (strcmp(node->domain, CLARKE_DOMAIN_OF_TRAINING) == 0 && b->m->training != 1)
     return clarke_lower_fail(&low, err, "operator set 1 of its domain, %s, is not imported", node->domain);
@@ -311,10 +315,14 @@ clarke_builder_node(clarke_builder *b, const clarke_model_node *node, size_t own
   status = resolve_inputs(b, &low, err);
   if (status == CLARKE_OK)
     status = check_attributes(&low, err);
-  if (status == CLARKE_OK)
-    status = clarke_node_lower(&low, err);
-  if (status == CLARKE_OK)
-    status = clarke_builder_outputs(b, &low, err);
+  if (status == CLARKE_OK && node->promoted) { /* its weights are initializers; its scale is a number, which no parameter is */
+    b->g->values[low.in[1]].bound = true;
+  } else {
+    if (status == CLARKE_OK)
+      status = clarke_node_lower(&low, err);
+    if (status == CLARKE_OK)
+      status = clarke_builder_outputs(b, &low, err);
+  }
   free(low.in);
   return status;
 }
@@ -451,6 +459,7 @@ build(clarke_builder *b, const clarke_tensor *x, clarke_error *err)
   size_t products = 0;
   clarke_status status = check_model(m, err);
 
+  b->g->surrogates = m->surrogates;
   b->g->file = strdup(m->file);
   if (b->g->file == NULL)
     return no_memory(b, err);

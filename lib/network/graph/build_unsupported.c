@@ -17,7 +17,7 @@ way_out(const char *op)
     {" NonZero ",
      "It computes a shape: export with torch.onnx.export(dynamo=True) and a batch of fixed size, which folds shapes; or record the "
      "training step (clarke.record)"},
-    {" QuantizeLinear DequantizeLinear QLinearConv QLinearMatMul DynamicQuantizeLinear ",
+    {" QLinearConv QLinearMatMul DynamicQuantizeLinear ConvInteger MatMulInteger ",
      "It jumps, and where it does not its derivative is 0: what AD passes through it is no derivative. Export without "
      "quantization: what is rounded may be weights that are stored so"},
     {" Tan Asin Acos ",

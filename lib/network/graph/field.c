@@ -1,5 +1,6 @@
 #include "network/graph/field.h"
 
+#include "base/room.h"
 #include "base/stop.h"
 
 #include <stdlib.h>
@@ -31,15 +32,8 @@ mark(field *d, size_t value, size_t entry)
     return clarke_no_memory(d->err);
   if (m->at[entry])
     return CLARKE_OK;
-  if (m->n == m->capacity) {
-    const size_t capacity = 2 * m->capacity + 16;
-    size_t *grown = realloc(m->entry, capacity * sizeof *grown);
-
-    if (grown == NULL)
-      return clarke_no_memory(d->err);
-    m->entry = grown;
-    m->capacity = capacity;
-  }
+  if (!clarke_room(&m->entry, &m->capacity, m->n + 1, sizeof *m->entry))
+    return clarke_no_memory(d->err);
   m->at[entry] = true;
   m->entry[m->n++] = entry;
   return CLARKE_OK;

@@ -175,6 +175,10 @@ clarke_analytic_near(double *slope, double x, clarke_function function)
     y = function == CLARKE_FLOOR ? floor(x) : function == CLARKE_ROUND ? rint(x) : trunc(x);
     *slope = 0;
     break;
+  case CLARKE_HELD:
+    y = x;
+    *slope = 0;
+    break;
   case CLARKE_RECIPROCAL:
   case CLARKE_SQRT:
   case CLARKE_LOG:
@@ -232,13 +236,14 @@ clarke_analytic_value(arb_t y, const arb_t x, clarke_function function, long pre
   case CLARKE_ABOVE:
   case CLARKE_FLOOR:
   case CLARKE_ROUND:
-  case CLARKE_TRUNCATE: /* domain.c has these, exactly */
+  case CLARKE_TRUNCATE:
+  case CLARKE_HELD: /* domain.c has these, exactly */
     arb_indeterminate(y);
   }
 }
 
 clarke_status
-clarke_analytic_apply(clarke_matrix *y, const clarke_step *s, const clarke_matrix *x, long precision, clarke_error *err)
+clarke_analytic_apply(clarke_matrix *y, const clarke_step *s, const clarke_matrix *x, bool slope, long precision, clarke_error *err)
 {
   size_t n = x->rows * x->cols;
   arb_ptr ball = _arb_vec_init((long)n);
@@ -247,7 +252,7 @@ clarke_analytic_apply(clarke_matrix *y, const clarke_step *s, const clarke_matri
   clarke_tally_add(0, 0, n);
   for (size_t e = 0; e < n; e++) {
     clarke_matrix_get_ball(ball + e, x, e / x->cols, e % x->cols, 2 * precision);
-    clarke_analytic_value(ball + e, ball + e, s->function, precision + 10);
+    (slope ? clarke_analytic_slope : clarke_analytic_value)(ball + e, ball + e, s->function, precision + 10);
   }
   status = clarke_matrix_set_balls(y, x->rows, x->cols, ball, precision, err);
   _arb_vec_clear(ball, (long)n);
@@ -327,6 +332,7 @@ clarke_analytic_slope(arb_t y, const arb_t x, clarke_function function, long pre
   case CLARKE_FLOOR:
   case CLARKE_ROUND:
   case CLARKE_TRUNCATE:
+  case CLARKE_HELD:
     arb_indeterminate(y);
   }
   arb_clear(t);

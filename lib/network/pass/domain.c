@@ -154,7 +154,7 @@ apply_jumps(clarke_matrix *y, bool *vague, const clarke_step *s, const clarke_ma
   clarke_status status = q != NULL ? CLARKE_OK : clarke_no_memory(err);
 
   for (size_t e = 0; e < n && status == CLARKE_OK; e++) {
-    if (!apply_jump(q[e], s, x, e))
+    if (s->function != CLARKE_HELD && !apply_jump(q[e], s, x, e))
       status = at_jump(vague, s, x, e, err);
     else if (slope)
       mpq_set_ui(q[e], 0, 1);
@@ -211,6 +211,8 @@ clarke_domain_apply(clarke_matrix *y, bool *vague, const clarke_step *s, const c
 
   *vague = false;
   clarke_tally_add(0, 0, n);
+  if (s->function == CLARKE_HELD && !slope)
+    return clarke_matrix_copy(y, x, err);
   if (clarke_step_jumps(s))
     return apply_jumps(y, vague, s, x, slope, err);
   mpq_init(zero);

@@ -288,7 +288,7 @@ run_analytic(clarke_forward *f, const clarke_step *s, clarke_error *err)
   const clarke_matrix *x = &f->value[s->in[0].value];
 
   return clarke_step_has_domain(s) ? clarke_domain_apply(&f->value[s->out], &f->vague, s, x, false, f->precision, err)
-                                   : clarke_analytic_apply(&f->value[s->out], s, x, f->precision, err);
+                                   : clarke_analytic_apply(&f->value[s->out], s, x, false, f->precision, err);
 }
 
 static clarke_status

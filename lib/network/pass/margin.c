@@ -64,12 +64,16 @@ clarke_margin_join(clarke_margin *m, const clarke_margin *other)
 }
 
 bool
-clarke_margin_has_kink(const clarke_graph *g, const clarke_step *s, size_t feature)
+clarke_margin_is_smooth(const clarke_step *s)
+{
+  return s->kind == CLARKE_PIECEWISE && (s->pieces.n_kinks == 0 || clarke_pieces_joined(&s->pieces, 0));
+}
+
+bool
+clarke_margin_bends(const clarke_graph *g, const clarke_step *s, size_t feature)
 {
   const clarke_pieces *p = &s->pieces;
 
-  if (s->kind == CLARKE_PIECEWISE && (p->n_kinks == 0 || clarke_pieces_joined(p, 0)))
-    return false; /* a parabola, or one that its tangents continue */
   return s->kind != CLARKE_PIECEWISE || p->slope == CLARKE_NONE ||
          g->values[p->slope].real[p->slope_map != NULL ? p->slope_map[feature] : feature] != 1;
 }
@@ -97,15 +101,16 @@ take_difference(double *least, double *most, double a, double b, double radius)
   *most = fmin(*most, d + 2 * slack);
 }
 
-void
-clarke_margin_of(double *least, double *most, const clarke_graph *g, const clarke_step *s, const clarke_matrix *x,
+/* The same of a step that is not smooth. */
+static void
+margin_of_kinked(double *least, double *most, const clarke_graph *g, const clarke_step *s, const clarke_matrix *x,
                  clarke_branch place, size_t i, size_t j)
 {
   *least = *most = INFINITY;
   if (s->kind == CLARKE_PIECEWISE) {
     const double value = clarke_matrix_get_double(x, i, j), radius = clarke_matrix_radius(x, i, j);
 
-    for (size_t k = 0; k < s->pieces.n_kinks && clarke_margin_has_kink(g, s, i); k++)
+    for (size_t k = 0; k < s->pieces.n_kinks && clarke_margin_bends(g, s, i); k++)
       take_difference(least, most, value, mpq_get_d(s->pieces.kink[k]), radius);
     return;
   }
@@ -114,6 +119,15 @@ clarke_margin_of(double *least, double *most, const clarke_graph *g, const clark
   for (size_t p = next_smaller(s, x, place, i, j, 0); p < s->width; p = next_smaller(s, x, place, i, j, p + 1))
     take_difference(least, most, clarke_matrix_get_double(x, best, j), clarke_matrix_get_double(x, entry[p], j),
                     clarke_up_add(clarke_matrix_radius(x, best, j), clarke_matrix_radius(x, entry[p], j)));
+}
+
+void
+clarke_margin_of(double *least, double *most, const clarke_graph *g, const clarke_step *s, const clarke_matrix *x,
+                 clarke_branch place, size_t i, size_t j)
+{
+  *least = *most = INFINITY;
+  if (!clarke_margin_is_smooth(s))
+    margin_of_kinked(least, most, g, s, x, place, i, j);
 }
 
 /* distance = the smaller of itself and |value - other| - radius; *nearer: it is the latter. */
@@ -197,13 +211,15 @@ void
 clarke_margin_column(clarke_margin *m, const clarke_graph *g, const clarke_step *s, const clarke_matrix *x,
                      const clarke_branch *place, size_t j)
 {
+  const bool smooth = clarke_margin_is_smooth(s);
+
   clarke_margin_sizes(m, g, s, x, j);
-  for (size_t i = 0; i < g->values[s->out].count; i++) {
+  for (size_t i = 0; i < g->values[s->out].count && !smooth; i++) {
     double least, most;
 
     if (place[i * x->cols + j] < 0)
       continue;
-    clarke_margin_of(&least, &most, g, s, x, place[i * x->cols + j], i, j);
+    margin_of_kinked(&least, &most, g, s, x, place[i * x->cols + j], i, j);
     clarke_margin_take(m, least, most, i);
   }
 }

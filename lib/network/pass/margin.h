@@ -80,8 +80,10 @@ clarke_margin_row(const clarke_step *s, size_t c)
   return s->kind == CLARKE_MAX ? s->in[0].map[c] : c;
 }
 
-/* Whether a kink lies there at all: a PRelu of slope 1 has none. */
-bool clarke_margin_has_kink(const clarke_graph *g, const clarke_step *s, size_t feature);
+/* Has the step no kink at all: is it a parabola, or one that its tangents continue? */
+bool clarke_margin_is_smooth(const clarke_step *s);
+/* Has the feature of a step that is not smooth a kink? A PRelu of slope 1 has none. */
+bool clarke_margin_bends(const clarke_graph *g, const clarke_step *s, size_t feature);
 
 /* Takes in the distances and sizes of column j, of the places that are decided. */
 void clarke_margin_column(clarke_margin *m, const clarke_graph *g, const clarke_step *s, const clarke_matrix *x,

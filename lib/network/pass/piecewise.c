@@ -9,13 +9,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Do doubles tell that the slopes beside kink k differ? */
+static bool
+plainly_differ(const clarke_pieces *p, size_t k)
+{
+  const double at = mpq_get_d(p->kink[k]), before = mpq_get_d(p->coef[k][1]), behind = mpq_get_d(p->coef[k + 1][1]);
+  const double bend = 2 * mpq_get_d(p->coef[k][2]) * at, more = 2 * mpq_get_d(p->coef[k + 1][2]) * at;
+  const double mass = fabs(before) + fabs(behind) + fabs(bend) + fabs(more);
+
+  return mass > 0x1p-500 && mass < 0x1p500 && fabs(before + bend - behind - more) > clarke_taken(16, mass) + 0x1p-600;
+}
+
 bool
 clarke_pieces_joined(const clarke_pieces *p, size_t k)
 {
   bool same;
   mpq_t left, right;
 
-  if (p->slope != CLARKE_NONE || (mpq_sgn(p->coef[k][2]) == 0 && mpq_sgn(p->coef[k + 1][2]) == 0))
+  if (p->slope != CLARKE_NONE || (mpq_sgn(p->coef[k][2]) == 0 && mpq_sgn(p->coef[k + 1][2]) == 0) || plainly_differ(p, k))
     return false;
   mpq_inits(left, right, NULL);
   clarke_pieces_slope(left, p, k, p->kink[k]);

@@ -1,5 +1,6 @@
 /* The exact pass over samples that are still open, and the touches that it finds. */
 #include "network/replay/replay_inside.h"
+#include "base/room.h"
 #include "network/pass/window.h"
 
 #include "base/stop.h"
@@ -17,11 +18,14 @@ clarke_replay_pass(clarke_forward *f, const clarke_replay *r, const size_t *samp
                    clarke_error *err)
 {
   clarke_matrix input;
+  long first = PRECISION_FIRST;
   clarke_status status;
 
   clarke_matrix_init(&input);
   status = clarke_samples_matrix(&input, r->x, sample, n, err);
-  for (long p = PRECISION_FIRST; status == CLARKE_OK && p <= CLARKE_PRECISION_LAST; p *= 2) {
+  while (first < (long)r->bits)
+    first *= 2;
+  for (long p = first; status == CLARKE_OK && p <= CLARKE_PRECISION_LAST; p *= 2) {
     status = clarke_forward_run(f, &r->constants, &input, needed, p, err);
     if (status == CLARKE_OK && f->open == 0)
       break;
@@ -56,15 +60,8 @@ add_touch(clarke_replay *r, size_t *capacity, clarke_touch touch, clarke_error *
 {
   clarke_status status;
 
-  if (r->n_touches == *capacity) {
-    size_t wanted = 2 * *capacity + 64;
-    clarke_touch *grown = realloc(r->touch, wanted * sizeof *grown);
-
-    if (grown == NULL)
-      return clarke_no_memory(err);
-    r->touch = grown;
-    *capacity = wanted;
-  }
+  if (!clarke_room(&r->touch, capacity, r->n_touches + 1, sizeof *r->touch))
+    return clarke_no_memory(err);
   r->touch[r->n_touches++] = touch;
   status = set_options(&r->touch[r->n_touches - 1], r, err);
   r->touch[r->n_touches - 1].first_condition = r->n_conditions;

@@ -5,8 +5,7 @@
 
 #include <stdlib.h>
 
-/* Bits of the enclosures between filter and exact pass: a word an entry, then three. */
-#define REFINE_FIRST 63
+/* Bits of the enclosures between filter and exact pass: a word an entry, two, then three. */
 #define REFINE_LAST 191
 /* Samples at a time: first a few. */
 #define REFINE_BEGIN 16
@@ -33,16 +32,72 @@ refine_group(bool *worth, clarke_replay *r, const size_t *sample, size_t n, size
   return status;
 }
 
+/* What doubles lose nothing of in one product, and what an enclosure is to have left at the last kink. */
+#define DOUBLE_BITS 53.0
+#define LEFT_BITS 12.0
+/* Products in a row whose errors have grown by many bits. */
+#define DEEP 8
+
+/* Products up to step i. */
+static size_t
+products_before(const clarke_graph *g, size_t i)
+{
+  size_t n = 0;
+
+  for (size_t k = 0; k < i; k++)
+    n += g->steps[k].kind == CLARKE_DENSE || g->steps[k].kind == CLARKE_PRODUCT;
+  return n;
+}
+
+/* Does the filter follow all steps up to i? Behind others everything is open, and says nothing of errors. */
+static bool
+followed_before(const clarke_graph *g, size_t i)
+{
+  for (size_t k = 0; k < i; k++)
+    if (g->steps[k].kind == CLARKE_ANALYTIC || g->steps[k].kind == CLARKE_SOFTMAX)
+      return false;
+  return true;
+}
+
+/* Errors grow by some factor a product, as a rule. Where from one step on nearly everything is open they have grown by what doubles
+ * had: what the steps behind need is in proportion. A step before the others, and kinks that are touched, say nothing. */
+size_t
+clarke_replay_bits(const clarke_replay *r)
+{
+  size_t lost = CLARKE_NONE, last = CLARKE_NONE, before, all;
+  double bits;
+
+  for (size_t i = 0; i < r->g->n_steps; i++) {
+    const size_t entries = r->piece[i] != NULL ? r->g->values[r->g->steps[i].out].count * r->samples : 0;
+    size_t open = 0;
+
+    for (size_t e = 0; e < entries; e++)
+      open += r->piece[i][e] == CLARKE_OPEN;
+    if (open == 0)
+      continue;
+    last = i;
+    lost = 10 * open < 9 * entries ? CLARKE_NONE : lost == CLARKE_NONE ? i : lost;
+  }
+  before = lost != CLARKE_NONE ? products_before(r->g, lost) : 0;
+  all = last != CLARKE_NONE ? products_before(r->g, last) : 0;
+  if (before < 2 || !followed_before(r->g, lost))
+    return CLARKE_BITS_FIRST;
+  if (all <= before) /* how soon is not known: a few bits more hardly tell what doubles did not */
+    return before < DEEP ? CLARKE_BITS_FIRST : 127;
+  bits = DOUBLE_BITS * (double)all / (double)before + LEFT_BITS;
+  return bits <= 63 ? 63 : bits <= 127 ? 127 : REFINE_LAST;
+}
+
 clarke_status
 clarke_replay_refine(clarke_replay *r, size_t *left, clarke_error *err)
 {
-  static const size_t bits[] = {REFINE_FIRST, REFINE_LAST};
+  const size_t bits[] = {r->bits, REFINE_LAST};
   size_t *sample = NULL, n;
   bool worth = true;
   clarke_status status = clarke_samples_open(&sample, &n, r, err);
 
   clarke_work_begin("replay in enclosures", 0);
-  for (size_t k = 0; k < sizeof bits / sizeof *bits && n > 0 && worth && status == CLARKE_OK; k++) {
+  for (size_t k = 0; k < (r->bits < REFINE_LAST ? 2 : 1) && n > 0 && worth && status == CLARKE_OK; k++) {
     for (size_t first = 0, size; first < n && worth && status == CLARKE_OK; first += size) {
       size = clarke_graph_couples(r->g) ? n : first == 0 ? REFINE_BEGIN : REFINE_GROUP;
       if (size > n - first)

@@ -79,15 +79,20 @@ algebraic(const clarke_graph *g, const bool *needed)
 static clarke_status
 run_open(clarke_replay *r, bool refine, clarke_error *err)
 {
-  bool *needed = malloc((r->g->n_values + 1) * sizeof *needed);
+  bool *needed = malloc((r->g->n_values + 1) * sizeof *needed), enclosed = false;
   size_t n = 1;
   clarke_status status = needed != NULL ? clarke_constants_init(&r->constants, r->g, err)
                                         : clarke_no_memory(err);
 
+  r->bits = clarke_replay_bits(r);
+  if (status == CLARKE_OK && refine) {
+    clarke_graph_needed(r->g, false, needed);
+    enclosed = algebraic(r->g, needed);
+  }
+  if (enclosed)
+    status = clarke_replay_refine(r, &n, err);
   if (status == CLARKE_OK)
     clarke_graph_needed(r->g, true, needed);
-  if (status == CLARKE_OK && refine && algebraic(r->g, needed))
-    status = clarke_replay_refine(r, &n, err);
   if (status == CLARKE_OK && n > 0)
     status = clarke_replay_check_coupled(r, err);
   if (status == CLARKE_OK && n > 0)
@@ -180,23 +185,18 @@ clarke_replay_run(clarke_replay *r, clarke_margins *margins, const clarke_graph 
 }
 
 clarke_status
-clarke_replay_all(clarke_forward *f, clarke_replay *r, bool loss, long precision,
-                  clarke_error *err)
+clarke_replay_some(clarke_forward *f, clarke_replay *r, const size_t *sample, size_t n, bool loss, long precision, clarke_error *err)
 {
   bool *needed = malloc((r->g->n_values + 1) * sizeof *needed);
-  size_t *sample = malloc((r->samples + 1) * sizeof *sample);
   clarke_matrix input;
-  clarke_status status = CLARKE_OK;
+  clarke_status status = needed != NULL ? CLARKE_OK : clarke_no_memory(err);
 
+  CLARKE_ASSERT(n == r->samples || !clarke_graph_couples(r->g));
   clarke_matrix_init(&input);
-  if (needed == NULL || sample == NULL)
-    status = clarke_no_memory(err);
-  for (size_t j = 0; status == CLARKE_OK && j < r->samples; j++)
-    sample[j] = j;
   if (status == CLARKE_OK && r->constants.constant == NULL)
     status = clarke_constants_init(&r->constants, r->g, err);
   if (status == CLARKE_OK)
-    status = clarke_samples_matrix(&input, r->x, sample, r->samples, err);
+    status = clarke_samples_matrix(&input, r->x, sample, n, err);
   if (status == CLARKE_OK)
     clarke_graph_needed(r->g, loss, needed);
   if (status == CLARKE_OK)
@@ -205,6 +205,19 @@ clarke_replay_all(clarke_forward *f, clarke_replay *r, bool loss, long precision
     status = clarke_forward_run(f, &r->constants, &input, needed, p, err);
   clarke_matrix_clear(&input);
   free(needed);
+  return status;
+}
+
+clarke_status
+clarke_replay_all(clarke_forward *f, clarke_replay *r, bool loss, long precision, clarke_error *err)
+{
+  size_t *sample = malloc((r->samples + 1) * sizeof *sample);
+  clarke_status status = sample != NULL ? CLARKE_OK : clarke_no_memory(err);
+
+  for (size_t j = 0; status == CLARKE_OK && j < r->samples; j++)
+    sample[j] = j;
+  if (status == CLARKE_OK)
+    status = clarke_replay_some(f, r, sample, r->samples, loss, precision, err);
   free(sample);
   return status;
 }

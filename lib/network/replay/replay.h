@@ -26,6 +26,7 @@ typedef struct {
                          * enclosures have no bounds */
   size_t filtered;      /* entries the filter decided */
   size_t refined;       /* entries that rounded enclosures decided behind it */
+  size_t bits;          /* where enclosures begin: a guess by what the filter left open */
   clarke_margins *margins; /* NULL, or filled by the run that was asked for them: they outlive it */
 } clarke_replay;
 
@@ -40,7 +41,10 @@ clarke_status clarke_replay_run(clarke_replay *r, clarke_margins *margins, const
 /* Touches in order, each at a kink of its sample's exact pass, their conditions numbered through. */
 bool clarke_replay_is_valid(const clarke_replay *r);
 
-/* The exact pass over all samples: what kinks' arguments need, with loss the outputs too. */
+/* The exact pass over all samples: what kinks' arguments need, with loss the outputs too. Over some of them, whose numbers increase: its columns
+ * (coupled samples go together). */
+clarke_status clarke_replay_some(clarke_forward *f, clarke_replay *r, const size_t *sample, size_t n, bool loss, long precision,
+                                 clarke_error *err);
 clarke_status clarke_replay_all(clarke_forward *f, clarke_replay *r, bool loss, long precision,
                                 clarke_error *err);
 

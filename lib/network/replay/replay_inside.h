@@ -26,7 +26,7 @@ size_t clarke_places_open(const clarke_graph *g, clarke_branch *const *piece, si
 void clarke_replay_join_margins(clarke_replay *r, clarke_margin **margin, const size_t *sample, size_t n);
 /* Those of the samples of an exact pass, made anew; while that is worth while: where they touch nothing. */
 void clarke_replay_measure_pass(clarke_replay *r, const clarke_forward *f, const size_t *sample);
-/* An exact pass over those samples, at growing precision while entries are open. */
+/* An exact pass over those samples, at growing precision while entries are open: from the bits on that r->bits guesses. */
 clarke_status clarke_replay_pass(clarke_forward *f, const clarke_replay *r, const size_t *sample, size_t n,
                                  const bool *needed, clarke_error *err);
 /* Samples whose exact pass may be held at a time. */
@@ -61,6 +61,10 @@ bool clarke_replay_is_lost(const clarke_replay *r);
 /* Between filter and enclosures: open places in slices, where they serve. *open: what is left. growths: what is known of
  * the steps; more becomes known. */
 clarke_status clarke_replay_slice(clarke_replay *r, clarke_growths *growths, size_t *open, clarke_error *err);
+/* Bits of enclosures that what the filter left open asks for, by how soon errors reached the kinks in doubles: a guess, at least
+ * CLARKE_BITS_FIRST. */
+#define CLARKE_BITS_FIRST 63
+size_t clarke_replay_bits(const clarke_replay *r);
 /* Between filter and exact pass: some open places are decided in enclosures. *left: the samples with entries that are
  * still open. */
 clarke_status clarke_replay_refine(clarke_replay *r, size_t *left, clarke_error *err);

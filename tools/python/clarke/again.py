@@ -9,6 +9,7 @@ the rest of the step has the numbers that the recorded operators give it. Afterw
 generators, and what modules hold. Agreement proves nothing, and no verdict rests on it; a difference is refused.
 """
 import contextlib
+import functools
 import itertools
 import sys
 import threading
@@ -59,16 +60,29 @@ def thin(t):
     return t
 
 
-def moves(p, size, generator):
-    """What is added to a parameter, or taken from it: so large a part of each entry, and of a zero that of their mean. Two parameters have
-    moves of their own: one may be computed from the other behind autograd's back."""
-    draws = torch.rand(DRAWN, generator=generator, dtype=torch.float64) * 2 - 1
-    factors = ((draws + draws.sign()) * (max(size, FEWEST * torch.finfo(p.dtype).eps) / 2)).to(p.dtype).to(p.device)
-    scale, zeros = p.detach().abs(), p.detach() == 0
+@functools.lru_cache(maxsize=16)
+def drawn(size, kind, device):
+    """Numbers of so many bits' size, either sign, of which each parameter takes DRAWN from another place on."""
+    draws = torch.rand(2 * DRAWN, generator=torch.Generator().manual_seed(1), dtype=torch.float64) * 2 - 1
+    return ((draws + draws.sign()) * (max(size, FEWEST * torch.finfo(kind).eps) / 2)).to(kind).to(device)
+
+
+def move(p, by, number):
+    """Adds to a parameter so large a part of each entry, and of a zero that of their mean; or takes it away, where that is negative. Two
+    parameters have moves of their own: one may be computed from the other behind autograd's back."""
+    parts = drawn(abs(by), p.dtype, p.device)[number * 7 % DRAWN:][:DRAWN]
+    scale, zeros = p, p == 0
     if bool(zeros.any()):
-        mean = scale[scale.isfinite()].to(torch.float64).mean().item()
-        scale = torch.where(zeros, mean if 0 < mean < float("inf") else 1.0, scale)
-    return factors.repeat(p.numel() // DRAWN + 1)[:p.numel()].reshape(p.shape).mul_(scale)
+        sizes = p.abs()
+        mean = sizes[sizes.isfinite()].to(torch.float64).mean().item()
+        scale = torch.where(zeros, mean if 0 < mean < float("inf") else 1.0, p)
+    if not p.is_contiguous():
+        p.addcmul_(scale, parts.repeat(p.numel() // DRAWN + 1)[:p.numel()].reshape(p.shape), value=1 if by > 0 else -1)
+        return
+    whole = p.numel() // DRAWN * DRAWN
+    for end, rows in (slice(whole), (-1, DRAWN)), (slice(whole, None), (1, -1)):
+        some = p.view(-1)[end].view(rows)
+        some.addcmul_(scale.view(-1)[end].view(rows), parts[:some.shape[1]], value=1 if by > 0 else -1)
 
 
 def difference(a, b):
@@ -171,7 +185,7 @@ class Again:
         if call is None:
             return
         call.nodes, call.outputs = (call.nodes[0], len(self.trace.nodes)), (call.outputs[0], len(self.outputs))
-        call.result, call.left = result, Held([item for item, _ in call.held.contents.values()])
+        call.result, call.left = result, call.held.now()
 
     def known(self, t):
         return self.trace.by_identity.get(id(t))
@@ -183,21 +197,21 @@ class Again:
 
     # ---- Once more
 
-    def check(self, loss, trained, others, branches):
-        """trained: the parameters; others: tensors that the program may replace; branches: did Python's own hang on them? Refused, where
-        something else ran than what was recorded."""
+    def check(self, loss, trained, others, branches, ways=(1, -1)):
+        """trained: the parameters; others: tensors that the program may replace; branches: did Python's own hang on them? ways: 1 and -1, to
+        move them so and the other way. Refused, where something else ran than what was recorded."""
         self.end([(loss.of, loss)])
         found = ancestors(loss)
         self.nodes = [n for n in self.trace.nodes if id(n) in found]
         self.used = {id(v) for n in self.nodes for v in itertools.chain(n.reads, n.results)} | {id(loss)}
-        self.trained, self.others, self.moved = trained, others, (None, [])
+        self.trained, self.others = trained, others
         self.find_leaves()
         after = Held([item for call in self.calls for item, _ in call.held.contents.values()]), Surroundings()
         own = [*trained, *others, *after[0].tensors()]
         self.storages = {m.data_ptr() for m in (*(t.untyped_storage() for t in own if t.layout == torch.strided), *self.trace.memory)} - {0}
         drawn = [(g, g.get_state()) for g, _ in self.trace.drawn.values()]
         try:
-            why = self.differs(branches)
+            why = self.differs(branches, ways)
         finally:
             after[0].put_back()
             after[1].set()
@@ -210,7 +224,7 @@ class Again:
     def forget(self):
         """Lets go of all tensors."""
         self.calls, self.open, self.outputs, self.nodes, self.leaves, self.constants = [], None, [], [], {}, {}
-        self.trained, self.others, self.moved = [], [], (None, [])
+        self.trained, self.others = [], []
 
     def find_leaves(self):
         """The values that are moved; and of others in the same memory what they were, for they are constants of the record."""
@@ -221,9 +235,9 @@ class Again:
         rest = [(key, v.tensor) for key, v in read.items() if key not in self.leaves and not v.tensor.is_meta]
         self.constants = {key: t.detach().clone() for key, t in rest if t.untyped_storage().data_ptr() in moved}
 
-    def differs(self, branches):
+    def differs(self, branches, ways):
         for size in SIZES if branches else SIZES[:1]:
-            for by in (size, -size):
+            for by in (size * way for way in ways):
                 found = self.run(by)
                 if found and self.beyond_noise(found):
                     break
@@ -244,23 +258,16 @@ class Again:
             for value in self.leaves.values():
                 if value.stale:  # an optimizer has changed it since
                     undo.write(value.of, value.tensor)
-            for p, move in zip(self.trained, self.moves(abs(by))) if by else ():
+            for number, p in enumerate(self.trained if by else ()):
                 undo.keep(p)
                 with torch.no_grad():
-                    thin(p).add_(move, alpha=1 if by > 0 else -1)
+                    move(thin(p.detach()), by, number)
             made = self.constants | {key: v.of.detach() for key, v in self.leaves.items()}
             with without_autocast(), torch.no_grad():
                 replay.follow(self.nodes, made)
             return self.run_calls(made, undo, every)
         finally:
             undo.put_back()
-
-    def moves(self, size):
-        """The same for both directions."""
-        if self.moved[0] != size:
-            generator = torch.Generator().manual_seed(1)
-            self.moved = size, [moves(thin(p), size, generator) for p in self.trained]
-        return self.moved[1]
 
     def run_calls(self, made, undo, every):
         found, last = {}, None

@@ -12,6 +12,7 @@ import sys
 import sysconfig
 import tempfile
 import threading
+from collections import deque
 from dataclasses import dataclass, field
 from typing import Any, Callable, Sequence
 
@@ -133,11 +134,25 @@ class Audited(Answer):
         return None if self.surrogates and self.in_clarke_of_surrogate else self.in_clarke_of_surrogate
 
 
-class Stepped(dict, Answer):
+class Said(dict, Answer):
+    """An answer that is all that `--json` says, by its keys."""
+    __repr__ = Answer.__repr__
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """The answer's own keys."""
+        return self
+
+    @property
+    def verdict(self) -> str:
+        """The answer's word."""
+        return self["verdict"]
+
+
+class Stepped(Said):
     """All that `clarke step RUN --json` says, by its keys: "answer", "why", "holds", "rule", "first", ... (docs/step.md).
 
     Where several optimizers stepped, or parameters were averaged, too: "step", "holds", and "optimizers", a list of these."""
-    __repr__ = Answer.__repr__
 
     def __init__(self, said: dict[str, Any]) -> None:
         super().__init__(said)
@@ -149,11 +164,6 @@ class Stepped(dict, Answer):
         """What was asked, the answer, what to do; of several that of the first one that is not its rule's, or of the first."""
         of = next((one for one in self.get("optimizers", ()) if not one["holds"]), self.get("optimizers", [self])[0])
         return tuple(of["summary"][key] for key in ("asked", "answer", "next"))
-
-    @property
-    def report(self) -> dict[str, Any]:
-        """The answer's own keys."""
-        return self
 
     @property
     def verdict(self) -> str:
@@ -241,6 +251,67 @@ def answered(question, *arguments, tell=lambda: True):
         why = heard.strip() or ("it printed no answer" if not out else "what it printed is no single JSON object")
         raise Failed(f"{why} (clarke {question} ended with {ended(status)})")
     return said
+
+
+VAIN = 2  # processes in a row without an answer: a third is not begun
+
+
+class Lasting:
+    """`clarke audit --serve`: a process that is asked about one run folder after the other. Where it gives no answer, one of its own says why.
+
+    To begin a process, and to get its memory page by page, takes as long as half of a small step's answer."""
+
+    def __init__(self, options, tell):
+        self.options, self.tell = tuple(options), tell
+        self.command, self.running, self.vain = None, None, 0  # vain: how many were begun, and gave no answer
+
+    def ask(self, run, proof):
+        """What `clarke audit RUN --json --proof PROOF` says."""
+        said = None if {"\n", "\t"} & set(run + proof) else self.said(run, proof)
+        return answered("audit", run, "--json", "--proof", proof, *self.options, tell=self.tell) if said is None else said
+
+    def said(self, run, proof):
+        """None: nothing, or an error."""
+        if self.running is not None and (self.running.poll() is not None or self.command[0] != program()):
+            self.end()
+        if self.vain == VAIN:
+            return None
+        try:
+            if self.running is None:
+                self.begin()
+            self.running.stdin.write(f"{run}\t{proof}\n")
+            self.running.stdin.flush()
+            said = json.loads("".join(iter_object(self.running.stdout)))
+        except (OSError, ValueError):  # it cannot be run, it ended, or was ended in its answer
+            self.end()
+            return None
+        self.vain = 0
+        return None if list(said) == ["error"] else said
+
+    def begin(self):
+        self.command = [program(), "audit", "--serve", *self.options]
+        self.vain += 1
+        self.running = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
+                                        errors="replace")
+        threading.Thread(target=listen, args=(self.running.stderr, deque(maxlen=1), self.tell), daemon=True).start()
+
+    def end(self):
+        """At once: it has nothing to put right. (Its input may be held open by processes that the training has forked.)"""
+        running, self.running = self.running, None
+        if running is not None:
+            running.kill()
+            running.wait()
+            for pipe in (running.stdin, running.stdout):
+                with contextlib.suppress(OSError):  # what it was asked and has not read
+                    pipe.close()
+
+
+def iter_object(lines):
+    """Those of a JSON object, which ends with a brace that stands alone."""
+    for line in lines:
+        yield line
+        if line == "}\n":
+            return
 
 
 def modules_of(run):

@@ -1,28 +1,16 @@
 """What clarke.derive answers."""
 from __future__ import annotations
 
-from typing import Any
-
-from .answer import Answer
+from .answer import Said
 from .touched import Touched, of_function
 
 
-class Derived(dict, Answer):
+class Derived(Said):
     """All that `clarke derive --json` says, by its keys: "verdict", "value", "ad", "clarke", ...; and these, as of an audit's answer.
 
     Vectors are lists of exact numbers as texts, in the order of the inputs' entries; "program" is the program's text, "proof" its proof
-    where there is a verdict, "branches" the lines of Python's branches that hang on the inputs."""
-    __repr__ = Answer.__repr__
-
-    @property
-    def report(self) -> dict[str, Any]:
-        """The answer's own keys."""
-        return self
-
-    @property
-    def verdict(self) -> str:
-        """in-bouligand, in-clarke, not-in-clarke, undecided."""
-        return self["verdict"]
+    where there is a verdict, "branches" the lines of Python's branches that hang on the inputs. verdict: in-bouligand, in-clarke,
+    not-in-clarke, undecided."""
 
     @property
     def reason(self) -> str:

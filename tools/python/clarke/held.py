@@ -12,6 +12,7 @@ import torch
 CONTAINERS = {dict, OrderedDict, defaultdict, list, set, deque}
 PLAIN = {int, float, bool, str, bytes, type(None), torch.Tensor, torch.nn.Parameter, torch.dtype, torch.device, torch.Size}  # hold nothing
 MOST, LONGEST = 20000, 4096  # containers, and entries of one: a list of a whole data set is not the model's
+NOTHING, NO_CONTENT = deque(), object()  # what an empty container has (most of a module's are); and what is neither it nor a state
 STATES = {torch.Generator: (torch.Generator.get_state, torch.Generator.set_state),
           np.random.Generator: (lambda g: g.bit_generator.state, lambda g, state: setattr(g.bit_generator, "state", state)),
           np.random.RandomState: (np.random.RandomState.get_state, np.random.RandomState.set_state),
@@ -37,6 +38,8 @@ def behind(item):
 
 def same(a, b):
     """Is a container's every item the very same; are a state's numbers equal?"""
+    if a is NOTHING or b is NOTHING:
+        return not a and not b
     if type(a) is not type(b):
         return False
     if isinstance(a, dict):
@@ -46,6 +49,14 @@ def same(a, b):
     if isinstance(a, (torch.Tensor, np.ndarray)):
         return False  # to put it back takes no longer than to look
     return a is b or (isinstance(a, set) and a == b)
+
+
+def content_of(item):
+    """What a container has, or the numbers of a state, as they are now."""
+    kind = type(item)
+    if kind in CONTAINERS:
+        return NO_CONTENT if len(item) > LONGEST else item.copy() if item else NOTHING
+    return STATES[kind][0](item) if kind in STATES and not (kind is types.CellType and empty(item)) else NO_CONTENT
 
 
 def put(item, content):
@@ -67,18 +78,18 @@ class Held:
                 rest += [(found, whole) for found in self.enter(item, whole) if type(found) not in PLAIN]
 
     def enter(self, item, whole):
-        kind = type(item)
-        if kind in CONTAINERS and len(item) <= LONGEST:
-            content = item.copy()
-        elif kind in STATES and not (kind is types.CellType and empty(item)):
-            content = STATES[kind][0](item)
-        else:
+        content = content_of(item)
+        if content is NO_CONTENT:
             more = behind(item) or ([vars(item)] if whole and hasattr(item, "__dict__") and not isinstance(item, (type, torch.Tensor)) else ())
             return more if more else ()
         self.contents[id(item)] = item, content
-        if kind is types.CellType:
+        if type(item) is types.CellType:
             return [content]
-        return () if kind in STATES else list(content.values() if isinstance(content, dict) else content)
+        return () if type(item) in STATES else content.values() if isinstance(content, dict) else content
+
+    def now(self):
+        """What the same containers have now, by their identities."""
+        return {key: content for key, (item, _) in self.contents.items() if (content := content_of(item)) is not NO_CONTENT}
 
     def tensors(self):
         for item, content in self.contents.values():
@@ -86,9 +97,11 @@ class Held:
             yield from (t for t in parts if isinstance(t, torch.Tensor))
 
     def put_back(self, since=None):
-        """Those contents that were changed; since: only what became another after that."""
+        """Those contents that were changed; since: only what became another after that (now())."""
         for key, (item, content) in self.contents.items():
-            if since is not None and key in since.contents and same(since.contents[key][1], content):
+            if content is NOTHING and not item:
+                continue
+            if since is not None and key in since and same(since[key], content):
                 continue
             if type(item) in STATES or not same(item, content):
                 put(item, content)

@@ -11,7 +11,7 @@ from typing import Any, Sequence
 
 import torch
 
-from .answer import Failed, answered, judged, modules_of
+from .answer import Failed, Lasting, judged, modules_of
 from .recorder import record
 from .refused import Refused
 from .watched import Watched, watched
@@ -90,7 +90,7 @@ class monitor:
         optimizer.step()
     watch.close()
 
-    Every so many blocks one is recorded (clarke.record), and the program `clarke`, a process of its own, is asked about it. What it says
+    Every so many blocks one is recorded (clarke.record), and the program `clarke`, a process of its own for all of them, is asked about it. What it says
     is a line of steps.jsonl in the folder. No more than `waiting` recorded steps wait for it: a further one waits in the training's own
     thread. A step that is refused is a line that says why. The first step whose verdict is not in-bouligand is kept, with its proof,
     in the folder's `first`. Steps are numbered on behind those that the folder has, or from `start`. options: those of `clarke audit`;
@@ -111,6 +111,7 @@ class monitor:
         self.step = start if start is not None else max((line["step"] for line in lines), default=-1) + 1
         self.kept = any(line.get("verdict", "in-bouligand") != "in-bouligand" for line in lines)
         self.recording, self.closed, self.failure = None, False, None
+        self.program = Lasting(self.options, lambda: self.closed)  # beside a training nobody waits for it
         self.steps = queue.Queue(maxsize=waiting)
         self.thread = threading.Thread(target=self.ask, name="clarke.monitor", daemon=True)
         self.thread.start()
@@ -173,6 +174,7 @@ class monitor:
                     self.write(self.answer(*item))
                 except Exception as why:  # whatever it is: nobody would take steps off the queue, and the training would wait
                     self.failure = why
+        self.program.end()
 
     def answer(self, step, recording, why):
         if recording is None:
@@ -180,9 +182,7 @@ class monitor:
         run = recording.path
         try:
             recording.wait()
-            report = answered("audit", os.path.join(run, ""), "--json", "--proof", os.path.join(run, "proof"), *self.options,
-                              tell=lambda: self.closed)  # beside a training nobody waits for it
-            line = line_of(step, report, run)
+            line = line_of(step, self.program.ask(os.path.join(run, ""), os.path.join(run, "proof")), run)
         except (Refused, Failed, KeyError) as error:
             line = {"step": step, "unanswered": str(error)}
         if line.get("verdict", "in-bouligand") != "in-bouligand" and not self.kept:

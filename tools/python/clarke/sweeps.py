@@ -6,19 +6,13 @@ import subprocess
 from contextlib import contextmanager
 from typing import Any, Sequence
 
-from .answer import AT_WORK, Answer, Failed, answered, ended, program
+from .answer import AT_WORK, Failed, Said, answered, ended, program
 
 CRASHES = 100  # of workers, each of which begins a part again
 
 
-class Swept(dict, Answer):
+class Swept(Said):
     """All that `clarke merge --json` says of a sweep, by its keys: "jobs", "exact", "groups", ... (docs/sweep.md)."""
-    __repr__ = Answer.__repr__
-
-    @property
-    def report(self) -> dict[str, Any]:
-        """The answer's own keys."""
-        return self
 
     @property
     def verdict(self) -> str:

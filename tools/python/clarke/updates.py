@@ -82,10 +82,7 @@ class Update:
             return
         with _disable_current_modes(), torch.no_grad():
             self.told = self.settings(optimizer)
-            if isinstance(optimizer, torch.optim.LBFGS):
-                self.told["missing"] = ("L-BFGS calls its closure several times in one step, at other parameters each time; record each backward pass in the "
-                                        "closure, with append=True and without optimizer=")
-            elif any(a is not None for a in (*args[1:], kwargs.get("closure"))):
+            if any(a is not None for a in (*args[1:], kwargs.get("closure"))):
                 self.told["missing"] = "step(closure): what computes the gradient inside of the step is not seen"
             else:
                 self.attempt(self.keep, optimizer, "before", True)
@@ -324,12 +321,13 @@ def before_it(optimizer):
 
 def begin(record):
     """Hooks for the record's optimizers, and its averaged model."""
+    from .evaluated import Evaluated  # which is made of Update
     given = record.optimizer if isinstance(record.optimizer, (list, tuple)) else [record.optimizer]
     optimizers = [o for o in given if isinstance(o, torch.optim.Optimizer)]  # nobody says when others step
     averaged, decay = record.ema if isinstance(record.ema, tuple) else (record.ema, None)
     for optimizer in (*optimizers, *(() if averaged is None else (averaged,))):
         before_it(optimizer)
-    found = [Update(record, optimizer, number) for number, optimizer in enumerate(optimizers)]
+    found = [(Evaluated if isinstance(optimizer, torch.optim.LBFGS) else Update)(record, optimizer, number) for number, optimizer in enumerate(optimizers)]
     if averaged is not None:
         found.append(Average(record, averaged, max(1, len(found)), decay))
     return found

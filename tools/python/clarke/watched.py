@@ -5,26 +5,17 @@ import json
 import os
 from typing import Any
 
-from .answer import Answer
+from .answer import Said
 
 # Verdicts, the worst first: how an answer begins, and what is said of so many steps.
 WORDS = {"not-in-clarke": ("No: ", "wrong"), "not-explained": ("No: ", "not what was recorded"), "undecided": ("Not decided: ", "not decided"),
          "in-clarke": ("Yes, as a mean: ", "a weighted mean of true derivatives"), "in-bouligand": ("Yes: ", "right")}
 
 
-class Watched(dict, Answer):
-    """All that is said of a monitor's steps, by its keys: "verdict", "steps", "verdicts", "layers", ... (docs/run-format.md)."""
-    __repr__ = Answer.__repr__
+class Watched(Said):
+    """All that is said of a monitor's steps, by its keys: "verdict", "steps", "verdicts", "layers", ... (docs/run-format.md).
 
-    @property
-    def report(self) -> dict[str, Any]:
-        """The answer's own keys."""
-        return self
-
-    @property
-    def verdict(self) -> str:
-        """The worst of all steps'; undecided, too, where a step has no answer, or of a gradient it is not known whether it is AD's."""
-        return self["verdict"]
+    verdict: the worst of all steps'; undecided, too, where a step has no answer, or of a gradient it is not known whether it is AD's."""
 
     @property
     def touched(self) -> None:

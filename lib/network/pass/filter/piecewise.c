@@ -181,7 +181,7 @@ measure_relu(clarke_filter *f, const clarke_step *s, const clarke_enclosure *x)
 {
   for (size_t i = 0; f->margin != NULL && i < x->rows; i++) {
     clarke_enclosure_row_bounds(f, x, i, f->bound);
-    clarke_measure_arguments(f, s, x->y + i * f->n, NULL, i);
+    clarke_measure_arguments(f, s, false, x->y + i * f->n, NULL, i);
   }
 }
 
@@ -190,13 +190,13 @@ decide_all(clarke_filter *f, const clarke_step *s, const float_pieces *p, const 
            clarke_branch *piece)
 {
   size_t open = 0;
-  bool at_zero = p->only_zero && s->pieces.slope == CLARKE_NONE;
+  bool at_zero = p->only_zero && s->pieces.slope == CLARKE_NONE, smooth = clarke_margin_is_smooth(s);
 
   for (size_t i = 0; i < x->rows; i++) {
     clarke_enclosure_row_bounds(f, x, i, f->bound);
     if (at_zero) {
       open += decide_row_at_zero(piece + i * f->n, x->y + i * f->n, f->bound, f->near, f->n);
-      clarke_measure_arguments(f, s, x->y + i * f->n, piece + i * f->n, i);
+      clarke_measure_arguments(f, s, smooth, x->y + i * f->n, piece + i * f->n, i);
       continue;
     }
     for (size_t j = 0; j < f->n; j++) {
@@ -205,7 +205,7 @@ decide_all(clarke_filter *f, const clarke_step *s, const float_pieces *p, const 
       piece[i * f->n + j] = c;
       open += c == CLARKE_OPEN;
     }
-    clarke_measure_arguments(f, s, x->y + i * f->n, piece + i * f->n, i);
+    clarke_measure_arguments(f, s, smooth, x->y + i * f->n, piece + i * f->n, i);
   }
   return open;
 }

@@ -1,5 +1,6 @@
 /* Keys, what identities depend on: kept whole in one store, found by their hashes. */
 #include "network/pass/identity/key.h"
+#include "base/room.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,16 +8,9 @@
 void
 clarke_key_put(clarke_key *k, uint64_t word)
 {
-  if (k->n + 2 > k->capacity) {
-    size_t wanted = 2 * k->capacity + 64;
-    uint32_t *grown = realloc(k->word, wanted * sizeof *grown);
-
-    if (grown == NULL) {
-      k->ids->failed = true;
-      return;
-    }
-    k->word = grown;
-    k->capacity = wanted;
+  if (!clarke_room(&k->word, &k->capacity, k->n + 2, sizeof *k->word)) {
+    k->ids->failed = true;
+    return;
   }
   k->word[k->n++] = (uint32_t)word;
   k->word[k->n++] = (uint32_t)(word >> 32);
@@ -60,25 +54,10 @@ make_room(clarke_identities *ids, size_t n)
 {
   size_t used = ids->n_keys > 0 ? ids->start[ids->n_keys] : 0;
 
-  if (ids->n_keys + 2 > ids->key_capacity) {
-    size_t wanted = 2 * ids->key_capacity + 1024;
-    size_t *grown = realloc(ids->start, wanted * sizeof *grown);
-
-    if (grown == NULL)
-      return false;
-    ids->start = grown;
-    ids->key_capacity = wanted;
-    ids->start[0] = 0;
-  }
-  if (used + n > ids->word_capacity) {
-    size_t wanted = 2 * (used + n) + 4096;
-    uint32_t *grown = realloc(ids->words, wanted * sizeof *grown);
-
-    if (grown == NULL)
-      return false;
-    ids->words = grown;
-    ids->word_capacity = wanted;
-  }
+  if (!clarke_room(&ids->start, &ids->key_capacity, ids->n_keys + 2, sizeof *ids->start) ||
+      !clarke_room(&ids->words, &ids->word_capacity, used + n, sizeof *ids->words))
+    return false;
+  ids->start[0] = 0;
   return ids->n_keys < CLARKE_IDENTITY_CONSTANT - 4 && (2 * ids->n_keys < ids->n_slots || grow_table(ids));
 }
 

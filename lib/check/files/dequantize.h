@@ -1,0 +1,33 @@
+/* Integers that are stored with a scale: what DequantizeLinear makes of constants. */
+#ifndef CLARKE_KERNEL_DEQUANTIZE_H
+#define CLARKE_KERNEL_DEQUANTIZE_H
+
+#include "check/files/bodies.h"
+
+/* How scales and zero points lie beside the entries of a tensor: one for all; one for each place along the axis; or with a block that is
+ * not 0 one for so many places. */
+typedef struct {
+  size_t rank;
+  const size_t *dims;
+  size_t axis, block;
+} scale_layout;
+
+bool scales_fit(const scale_layout *l, size_t rank, const size_t *dims); /* has it a scale for each entry? */
+size_t scale_of(const scale_layout *l, size_t count, size_t e);          /* which of `count` scales entry e has */
+
+/* q becomes (q - shift), as a float32, times the scale, rounded to the type; shift may be NULL. False where that is neither 0 nor a normal
+ * number, or rounded twice. */
+bool dequantized(rational *q, const rational *shift, const rational *scale, size_t type);
+
+/* Where a model's initializers are, and their names, in one order. */
+typedef struct {
+  tensor ***tensors;
+  size_t *n;
+  name_index *names;
+} initializers;
+
+/* DequantizeLinears of stored integers among the nodes give way to initializers of their outputs' names, behind the others. Scale and
+ * zero point are initializers, or Constant nodes before the node. Nodes that do not fit stay. */
+void dequantize_weights(node *nodes, size_t n, initializers all);
+
+#endif

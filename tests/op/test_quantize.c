@@ -1,0 +1,265 @@
+/* Integers with a scale: stored ones become weights; activations are divided, rounded and kept within a type. */
+#include "steps.h"
+#include "node.h"
+
+#include "op/floats.h"
+#include "op/quantize.h"
+#include "op/surrogate.h"
+
+#define OK(call) ck_assert_msg((call) == CLARKE_OK, "%s", error.text)
+
+static const clarke_quantized columns = {.rank = 2, .dims = {3, 4}, .axis = 1}, blocks = {.rank = 2, .dims = {3, 5}, .axis = 1, .block = 2};
+
+START_TEST(scales_fit_the_axis_or_blocks)
+{
+  ck_assert_ptr_null(clarke_quantized_fits(&columns, 0, NULL, 1));
+  ck_assert_ptr_null(clarke_quantized_fits(&columns, 1, (const size_t[]){1}, 1));
+  ck_assert_ptr_null(clarke_quantized_fits(&columns, 1, (const size_t[]){4}, 4));
+  ck_assert_ptr_nonnull(clarke_quantized_fits(&columns, 1, (const size_t[]){3}, 3));
+  ck_assert_ptr_nonnull(clarke_quantized_fits(&columns, 2, (const size_t[]){1, 4}, 4));
+  ck_assert_ptr_null(clarke_quantized_fits(&blocks, 2, (const size_t[]){3, 3}, 9));
+  ck_assert_ptr_nonnull(clarke_quantized_fits(&blocks, 2, (const size_t[]){3, 5}, 15));
+  ck_assert_ptr_nonnull(clarke_quantized_fits(&blocks, 0, NULL, 1));
+  for (size_t e = 0; e < 12; e++) {
+    ck_assert_uint_eq(clarke_quantized_entry(&columns, 1, e), 0);
+    ck_assert_uint_eq(clarke_quantized_entry(&columns, 4, e), e % 4);
+  }
+  for (size_t e = 0; e < 15; e++)
+    ck_assert_uint_eq(clarke_quantized_entry(&blocks, 9, e), e / 5 * 3 + e % 5 / 2);
+}
+END_TEST
+
+/* As C computes it in float; of half precision the two roundings must agree. */
+START_TEST(floats_are_rounded_once)
+{
+  const float scales[] = {0.1f, 0.0123f, 3.7f, 1e-3f};
+
+  for (size_t s = 0; s < 4; s++)
+    for (int64_t i = -128; i < 128; i++) {
+      const float product = (float)(i - 7) * scales[s];
+
+      ck_assert(clarke_dequantized(i, 7, (double)scales[s], CLARKE_F32) == (double)product);
+      ck_assert(clarke_dequantized(i, 7, 0.25, CLARKE_F16) == (double)(i - 7) * 0.25);
+    }
+  ck_assert(clarke_dequantized((1 << 24) + 1, 0, 1, CLARKE_F32) == 1 << 24);
+  ck_assert(isnan(clarke_dequantized(1, 0, 0x1p-130, CLARKE_F32)) && isnan(clarke_dequantized(200, 0, 0x1p127, CLARKE_F32)));
+  ck_assert(isnan(clarke_dequantized(0x1001, 0, 1 + 0x1p-10, CLARKE_F16))
+            || clarke_floats_nearest(0x1001 * (1 + 0x1p-10), CLARKE_F16) == clarke_dequantized(0x1001, 0, 1 + 0x1p-10, CLARKE_F16));
+}
+END_TEST
+
+static void
+model_stored(bool weight)
+{
+  model_begin(&m, 21);
+  model_input(&m, "x", SHAPE(-1, 2,));
+  model_integers(&m, "q", SHAPE(2, 2,));
+  model_floats(&m, "s", SHAPE(2,));
+  model_integers(&m, "z", SHAPE(2,));
+  for (size_t e = 0; e < 4; e++)
+    m.tensors[0].integer[e] = (int64_t)e * 10;
+  m.tensors[1].real[0] = 0.5;
+  m.tensors[1].real[1] = 0.25;
+  m.tensors[2].integer[0] = 3;
+  m.tensors[2].integer[1] = -1;
+  model_node(&m, "DequantizeLinear", weight ? "q,s,z" : "x,s,z", "w");
+  model_node(&m, "MatMul", "x,w", "y");
+  model_output(&m, "y");
+}
+
+/* The axis is 1 where the node does not say. */
+START_TEST(stored_integers_are_weights)
+{
+  static const double expected[] = {-1.5, 2.75, 8.5, 7.75};
+
+  model_stored(true);
+  OK(clarke_dequantize_weights(&m, &error));
+  ck_assert_uint_eq(m.n_tensors, 4);
+  ck_assert_str_eq(m.tensors[3].name, "w");
+  ck_assert(m.nodes[0].promoted && !m.nodes[1].promoted);
+  for (size_t e = 0; e < 4; e++)
+    ck_assert(m.tensors[3].real[e] == expected[e]);
+  clarke_model_clear(&m);
+  model_stored(false);
+  OK(clarke_dequantize_weights(&m, &error));
+  ck_assert(m.n_tensors == 3 && !m.nodes[0].promoted);
+  clarke_model_clear(&m);
+}
+END_TEST
+
+static void
+begin_run(void)
+{
+  begin();
+  g.samples = g.together = 1;
+  g.batched = false;
+}
+
+static void
+give(size_t v, bool constant, const double *numbers, size_t n)
+{
+  free(g.values[v].real);
+  free(g.values[v].integer);
+  g.n_values = v >= g.n_values ? v + 1 : g.n_values;
+  set_value(v, constant, 1, &n);
+  g.values[v].real = calloc(n + 1, sizeof *g.values[v].real);
+  memcpy(g.values[v].real, numbers, n * sizeof *numbers);
+}
+
+/* Inputs: x, a scale, a zero point of 8 bits. */
+START_TEST(activations_are_rounded_and_saturated)
+{
+  static const double x[] = {-100, -0.625, -0.25, 0, 0.375, 1, 62.5, 63, 1000}, expected[] = {-128, -1, 0, 1, 3, 5, 127, 127, 127};
+  const clarke_quantized layout = {.rank = 1, .dims = {9}};
+  double least, most;
+  size_t scale, shift, y;
+  steps_run run;
+
+  static size_t in[] = {0, 1, 2};
+
+  give(0, false, x, 9);
+  give(1, true, (double[]){0.25}, 1);
+  give(2, true, (double[]){0}, 1);
+  free(g.values[2].real);
+  g.values[2].real = NULL;
+  g.values[2].integer = calloc(1, sizeof(int64_t));
+  g.values[2].integer[0] = 1;
+  g.values[2].dtype = CLARKE_I8;
+  low.in = in;
+  low.n_in = 3;
+  OK(clarke_quantized_range(&low, 2, &least, &most, &error));
+  ck_assert(least == -128 && most == 127);
+  scale = clarke_quantized_scale(&low, &layout, 1, &error);
+  shift = clarke_quantized_shift(&low, &layout, 2, &error);
+  ck_assert(g.values[1].bound && g.values[scale].real[0] == 0.25 && g.values[shift].real[0] == 1 && !g.values[scale].initializer);
+  y = clarke_quantized_value(&low, 0, scale, shift, least, most, &error);
+  ck_assert_msg(y != CLARKE_NONE, "%s", error.text);
+  ck_assert_int_eq(g.values[y].holds, CLARKE_HOLDS_INTEGERS);
+  steps_begin(&run, &g);
+  for (size_t e = 0; e < 9; e++)
+    mpq_set_d(run.value[0][e], x[e]);
+  for (size_t i = 0; i < g.n_steps; i++)
+    for (size_t f = 0; f < 9; f++) {
+      mpq_set_ui(run.value[g.steps[i].out][f], 0, 1);
+      steps_one(&run, &g.steps[i], f);
+    }
+  for (size_t e = 0; e < 9; e++)
+    ck_assert_msg(mpq_get_d(run.value[y][e]) == expected[e], "entry %zu: %g", e, mpq_get_d(run.value[y][e]));
+  steps_end(&run);
+  ck_assert_uint_eq(clarke_whole_as_floats(&low, 0, &error), 0);
+  ck_assert_int_eq(g.values[clarke_whole_as_floats(&low, y, &error)].holds, CLARKE_HOLDS_FLOATS);
+}
+END_TEST
+
+START_TEST(whole_numbers_are_kept_within)
+{
+  static const double x[] = {-9, -4, -3, 0, 3, 4}, expected[] = {-4, -4, -3, 0, 3, 3};
+  steps_run run;
+  size_t y;
+
+  give(0, false, x, 6);
+  y = clarke_saturated(&low, 0, -4, 3, &error);
+  ck_assert_msg(y != CLARKE_NONE, "%s", error.text);
+  steps_begin(&run, &g);
+  for (size_t e = 0; e < 6; e++)
+    mpq_set_d(run.value[0][e], x[e]);
+  for (size_t i = 0; i < g.n_steps; i++)
+    for (size_t f = 0; f < 6; f++) {
+      mpq_set_ui(run.value[g.steps[i].out][f], 0, 1);
+      steps_one(&run, &g.steps[i], f);
+    }
+  for (size_t e = 0; e < 6; e++)
+    ck_assert(mpq_get_d(run.value[y][e]) == expected[e]);
+  steps_end(&run);
+}
+END_TEST
+
+/* A scale is above 0; a zero point has a type that is made. */
+START_TEST(what_does_not_fit_is_refused)
+{
+  const clarke_quantized layout = {.rank = 1, .dims = {3}};
+  double least, most;
+  static size_t in[] = {0, 1, 2};
+
+  give(0, false, (double[]){1, 2, 3}, 3);
+  give(1, true, (double[]){1, 0, 1}, 3);
+  give(2, true, (double[]){0}, 1);
+  low.in = in;
+  low.n_in = 3;
+  ck_assert_uint_eq(clarke_quantized_scale(&low, &layout, 1, &error), CLARKE_NONE);
+  says(error.text, "not above 0");
+  ck_assert_uint_eq(clarke_quantized_shift(&low, &layout, 2, &error), CLARKE_NONE);
+  says(error.text, "holds no integers");
+  g.values[2].dtype = CLARKE_I32;
+  ck_assert_int_eq(clarke_quantized_range(&low, 2, &least, &most, &error), CLARKE_EINPUT);
+  says(error.text, "no integers of 2, 4, 8 or 16 bits");
+}
+END_TEST
+
+START_TEST(rules_have_names)
+{
+  clarke_surrogate rule;
+
+  for (size_t r = CLARKE_SURROGATE_NONE; r <= CLARKE_SURROGATE_ROUNDED; r++)
+    ck_assert(clarke_surrogate_parse(&rule, clarke_surrogate_name((clarke_surrogate)r)) && rule == r);
+  ck_assert(!clarke_surrogate_parse(&rule, "some"));
+  ck_assert_ptr_null(clarke_surrogate_operator(CLARKE_N_SURROGATES));
+  for (size_t i = 0; i < CLARKE_N_SURROGATES; i++) {
+    const bool zero = strncmp(clarke_surrogate_operator(i), "Quant", 5) == 0, ends = zero || strcmp(clarke_surrogate_operator(i), "BipolarQuant") == 0;
+
+    g.surrogates.rule[i] = (clarke_surrogate)(i % 4);
+    ck_assert_int_eq(clarke_surrogate_of(&g, clarke_surrogate_operator(i)), i % 4);
+    ck_assert(clarke_surrogate_knows(i, CLARKE_SURROGATE_ALL) && clarke_surrogate_knows(i, CLARKE_SURROGATE_NONE));
+    ck_assert(clarke_surrogate_knows(i, CLARKE_SURROGATE_ROUNDED) == zero && clarke_surrogate_knows(i, CLARKE_SURROGATE_RANGE) == ends);
+  }
+  ck_assert_int_eq(clarke_surrogate_of(&g, "Relu"), CLARKE_SURROGATE_NONE);
+}
+END_TEST
+
+/* What is passed has kinks at the ends, with the numbers of whether AD passes a gradient there; y's numbers are added as constants. */
+START_TEST(what_is_passed_has_ends)
+{
+  const double end[2] = {-1.5, 2};
+  const bool passes[2] = {true, false};
+  size_t passed, y, held;
+  char *text;
+
+  give(0, false, (double[]){-2, 0, 3}, 3);
+  give(1, false, (double[]){10, 20, 30}, 3);
+  low.op = clarke_operator_find("QuantizeLinear");
+  g.surrogates.rule[4] = CLARKE_SURROGATE_ROUNDED;
+  passed = clarke_surrogate_between(&low, 0, end, passes, &error);
+  ck_assert(g.n_steps == 2 && g.steps[0].kind == CLARKE_PIECEWISE && g.steps[1].kind == CLARKE_PIECEWISE && g.steps[1].out == passed);
+  ck_assert(g.steps[0].pieces.first_kink == 0 && g.steps[1].pieces.first_kink == 1);
+  ck_assert(mpq_cmp_si(g.steps[0].pieces.kink[0], -3, 2) == 0 && mpq_cmp_si(g.steps[1].pieces.kink[0], 2, 1) == 0);
+  ck_assert(mpq_cmp_si(g.steps[0].pieces.coef[0][0], -3, 2) == 0 && mpq_cmp_si(g.steps[0].pieces.coef[1][1], 1, 1) == 0);
+  ck_assert(mpq_cmp_si(g.steps[1].pieces.coef[0][1], 1, 1) == 0 && mpq_cmp_si(g.steps[1].pieces.coef[1][0], 2, 1) == 0);
+  ck_assert_uint_eq(clarke_surrogate_next(&g, 0), CLARKE_NONE);
+  held = clarke_surrogate_held(&low, passed, &error);
+  ck_assert(held == g.n_values - 1 && g.steps[2].function == CLARKE_HELD && clarke_step_jumps(&g.steps[2]));
+  y = clarke_surrogate_straight(&low, passed, 1, &error);
+  ck_assert_msg(y != CLARKE_NONE, "%s", error.text);
+  ck_assert_uint_eq(clarke_surrogate_next(&g, 0), 2);
+  ck_assert_uint_eq(clarke_surrogate_next(&g, 3), CLARKE_NONE); /* it is one node's */
+  text = clarke_surrogate_text(&g, 2);
+  ck_assert_str_eq(text, "/y (QuantizeLinear): its derivative is its argument's where the rounded number is in the range, and 0 outside");
+  free(text);
+}
+END_TEST
+
+int
+main(void)
+{
+  TCase *tcase = tests_of("quantize"), *nodes = tests_of("nodes");
+
+  tcase_add_test(tcase, scales_fit_the_axis_or_blocks);
+  tcase_add_test(tcase, floats_are_rounded_once);
+  tcase_add_test(tcase, stored_integers_are_weights);
+  tcase_add_checked_fixture(nodes, begin_run, end);
+  tcase_add_test(nodes, activations_are_rounded_and_saturated);
+  tcase_add_test(nodes, whole_numbers_are_kept_within);
+  tcase_add_test(nodes, what_does_not_fit_is_refused);
+  tcase_add_test(nodes, rules_have_names);
+  tcase_add_test(nodes, what_is_passed_has_ends);
+  return run_tests();
+}

@@ -1,0 +1,56 @@
+/* Suites: a claim about all of something is asked of many that are drawn.
+ *
+ * Draws come from a seed, so a suite has one answer. An instance that meets the claim's condition counts as one of which the claim holds, or
+ * fails, or is not known. The other counts say how much was in it: a suite whose instances touch no kink would say little. */
+#ifndef CLARKE_TOOLS_SUITE_H
+#define CLARKE_TOOLS_SUITE_H
+
+#include "base/status.h"
+#include "base/verdict.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum {
+  CLARKE_COUNT_HOLDS,
+  CLARKE_COUNT_FAILS,
+  CLARKE_COUNT_UNKNOWN,
+  CLARKE_COUNT_TOUCHED, /* kinks, of all instances */
+  CLARKE_COUNT_EMPTY,   /* instances with a system that is empty, or a formula that nothing satisfies */
+  CLARKE_COUNT_DIFFER,  /* instances in which what need not be equal is not */
+  CLARKE_COUNTS,
+} clarke_suite_count_kind;
+
+typedef struct {
+  size_t of[CLARKE_COUNTS];
+} clarke_suite_counts;
+
+/* splitmix64 (Steele, Lea, Flood); the state moves on with each draw. */
+typedef struct {
+  uint64_t state;
+} clarke_draws;
+
+size_t clarke_draw_below(clarke_draws *d, size_t n);             /* 0..n-1 */
+long clarke_draw_between(clarke_draws *d, long low, long high); /* both can be drawn */
+
+/* One more instance of which the claim holds, or not, or nobody knows. */
+void clarke_suite_add(clarke_suite_counts *t, clarke_truth holds);
+
+/* Asks one instance that is drawn, with the next draws. */
+typedef clarke_status clarke_suite(clarke_suite_counts *t, clarke_draws *d, clarke_error *err);
+
+/* suite_theorems.c: networks of dense layers (Park, Chun, Lee). */
+clarke_suite clarke_suite_theorem_1, clarke_suite_theorem_1_clarke, clarke_suite_theorem_4, clarke_suite_theorem_4_clarke,
+  clarke_suite_theorem_5, clarke_suite_theorem_6, clarke_suite_lemma_12, clarke_suite_lemma_13, clarke_suite_lemma_15;
+/* suite_pools.c: convolutions, ReLUs and pools (Park, Chun, Lee). */
+clarke_suite clarke_suite_theorem_8, clarke_suite_algorithm_2;
+/* suite_lemmas.c: functions of one variable (Park, Chun, Lee), and ranks. */
+clarke_suite clarke_suite_lemma_10, clarke_suite_lemma_11, clarke_suite_ranks;
+/* suite_programs.c: programs of sums, kinks and maxima. */
+clarke_suite clarke_suite_almost_everywhere, clarke_suite_segments, clarke_suite_zones, clarke_suite_paths, clarke_suite_descent,
+  clarke_suite_slope_of_relu, clarke_suite_chain_rule;
+/* suite_formulas.c: networks of formulas (thesis, Theorem 6). */
+clarke_suite clarke_suite_formulas;
+
+#endif
