@@ -303,6 +303,7 @@ def refused(folder):
     for rule in "torch-sgd", "torch-adam":
         expect(f"--rule {rule}", "by their own rule" in ask(folder, tensors, DEFAULTS, "--rule", rule)["why"], "")
     expect("by its own rule", ask(folder, tensors, DEFAULTS, "--rule", "torch-lbfgs")["answer"] in GOOD, "")
+    expect("no proof is offered", "--proof" not in ask(folder, tensors, DEFAULTS)["summary"]["next"], "")
     expect("a proof is refused", "no proof" in ask(folder, tensors, DEFAULTS, "--proof", str(folder / "a.proof"))["why"], "")
 
 

@@ -306,7 +306,9 @@ what_next(const clarke_run *r, bool proved)
     return "Record each backward pass whose gradient the optimizer is given.";
   if (clarke_run_status(r) != EXIT_HOLDS)
     return "The reason is below.";
-  return proved || r->answer == CLARKE_STEP_SKIPPED ? "Nothing needs doing." : "Nothing needs doing; --proof FILE writes a proof for clarke-check.";
+  if (proved || r->answer == CLARKE_STEP_SKIPPED || (r->rule != NULL && r->rule->evaluates))
+    return "Nothing needs doing.";
+  return "Nothing needs doing; --proof FILE writes a proof for clarke-check.";
 }
 
 /* Ended. */
