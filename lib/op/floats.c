@@ -281,7 +281,8 @@ joined_shape(const clarke_lowering *low, size_t *dims, size_t *axis, clarke_erro
     for (size_t a = 0; a < first->rank && fits; a++)
       fits = a == *axis || v->dims[a] == first->dims[a];
     if (!fits)
-      return clarke_lower_fail(low, err, "constant %zu has other axes than the first, but for axis %zu along which they are joined", i, *axis);
+      return clarke_lower_fail(low, err, "constant %zu has other axes than the first, but for axis %zu along which they are joined", i,
+                               *axis);
     dims[*axis] += v->dims[*axis];
   }
   return status;

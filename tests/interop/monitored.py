@@ -275,6 +275,10 @@ def lasting(folder):
         expect(lines_of("older") == usual and starts(started) == (6, 2), f"a program without --serve: {starts(started)}")
     with wrapped(folder, 'case "$*" in *--serve*) read -r line; echo "{"; exit 2;; esac') as started:
         expect(lines_of("broken") == usual and starts(started)[0] >= 5, f"half an answer: {starts(started)}")
+    with wrapped(folder, "export CLARKE_STOP_AFTER=1") as started:
+        stopped = lines_of("stopped")
+        expect(all("interrupted" in line.get("unanswered", "") or line.get("verdict") == "undecided" for line in stopped), f"each is stopped: {stopped}")
+        expect(starts(started) == (4, 4), f"what a limit stops is not asked twice: {starts(started)}")
     zone = os.path.join(folder, "zone")
     expect(lines_of("written", options=("--zone-proof", zone)) == usual and os.path.exists(zone), "an option that --serve does not take")
     expect(lines_of("a\ttab") == usual, "a folder whose name a line cannot have")

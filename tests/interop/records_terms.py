@@ -38,8 +38,8 @@ from safetensors.torch import load_file  # noqa: E402
 WRITE = graphs.write
 
 
-def whole(*step):
-    """As a single run."""
+def whole(*step, first):
+    """As a single run, wherever the samples are."""
     return graphs.write_as(True, *step)
 
 

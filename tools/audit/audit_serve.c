@@ -63,7 +63,8 @@ answer_line(int *exit_status, const clarke_audit_command *command, char *line, c
   c.ci.told = &told;
   read_line(&c, line);
   clarke_watch_begin(&c.watch);
-  status = *c.run != '\0' ? clarke_audit_run_folder(&now, &c, &why) : clarke_fail(&why, CLARKE_EINPUT, "a line without the name of a run folder");
+  status = *c.run != '\0' ? clarke_audit_run_folder(&now, &c, &why)
+                          : clarke_fail(&why, CLARKE_EINPUT, "a line without the name of a run folder");
   if (status != CLARKE_OK)
     now = clarke_ci_fail(&c.ci, &(clarke_ci_source){.command = "audit", .path = c.run, .json = true}, &why);
   clarke_watch_end();
@@ -71,7 +72,8 @@ answer_line(int *exit_status, const clarke_audit_command *command, char *line, c
   return fflush(stdout) == 0 ? CLARKE_OK : clarke_fail(err, CLARKE_EINPUT, "standard output: %s", strerror(errno));
 }
 
-/* What stops one answer (a signal, a limit) stops all that would come: nothing is known of these, and nothing is said. */
+/* What stops one answer (a signal, a limit) stops all that would come: nothing is known of these, and nothing is
+ * said. */
 clarke_status
 clarke_audit_serve(int *exit_status, const clarke_audit_command *command, clarke_error *err)
 {

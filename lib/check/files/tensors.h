@@ -5,7 +5,21 @@
 #include "check/kernel/tensor.h"
 
 /* Types of numbers, by their number in ONNX. */
-enum { FLOAT = 1, UINT8 = 2, INT8 = 3, UINT16 = 4, INT16 = 5, INT32 = 6, INT64 = 7, BOOL = 9, FLOAT16 = 10, DOUBLE = 11, UINT64 = 13, BFLOAT16 = 16, N_DTYPES };
+enum {
+  FLOAT = 1,
+  UINT8 = 2,
+  INT8 = 3,
+  UINT16 = 4,
+  INT16 = 5,
+  INT32 = 6,
+  INT64 = 7,
+  BOOL = 9,
+  FLOAT16 = 10,
+  DOUBLE = 11,
+  UINT64 = 13,
+  BFLOAT16 = 16,
+  N_DTYPES
+};
 typedef struct {
   const char *name[2];              /* in .npy; in safetensors */
   size_t width, exponent, fraction; /* in bytes, 0: not supported; bits, of a floating-point type */

@@ -19,9 +19,9 @@ typedef struct tensor {
   bool of_node; /* a Constant node's, which a proof takes for a parameter */
   struct tensor *still;
   rational *value; /* row-major; NULL: the entries are packed */
-  char *odd;    /* of a model's floats: '-' is minus infinity, '+' infinity, '?' NaN, and the value 0; NULL: all finite */
-  bytes packed; /* the entries as they are stored */
-  char *text;   /* of an attribute that is a string */
+  char *odd; /* of a model's floats: '-' is minus infinity, '+' infinity, '?' NaN, and the value 0; NULL: all finite */
+  bytes packed;       /* the entries as they are stored */
+  char *text;         /* of an attribute that is a string */
   bool of_tensor;     /* an attribute that is a tensor */
   rational *move;     /* wrt: the direction at hand, in the network's */
   rational *gradient; /* wrt: what gradient() computed, in the network's */

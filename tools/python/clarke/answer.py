@@ -268,14 +268,17 @@ class Lasting:
     def ask(self, run, proof):
         """What `clarke audit RUN --json --proof PROOF` says."""
         said = None if {"\n", "\t"} & set(run + proof) else self.said(run, proof)
+        if said is not None and list(said) == ["error"]:
+            raise Failed(f"clarke audit: {said['error']}")
         return answered("audit", run, "--json", "--proof", proof, *self.options, tell=self.tell) if said is None else said
 
     def said(self, run, proof):
-        """None: nothing, or an error."""
+        """None: nothing."""
         if self.running is not None and (self.running.poll() is not None or self.command[0] != program()):
             self.end()
         if self.vain == VAIN:
             return None
+        before = self.running
         try:
             if self.running is None:
                 self.begin()
@@ -284,9 +287,9 @@ class Lasting:
             said = json.loads("".join(iter_object(self.running.stdout)))
         except (OSError, ValueError):  # it cannot be run, it ended, or was ended in its answer
             self.end()
-            return None
+            return self.said(run, proof) if before is not None else None  # it may have been at its end already
         self.vain = 0
-        return None if list(said) == ["error"] else said
+        return said if isinstance(said, dict) else None
 
     def begin(self):
         self.command = [program(), "audit", "--serve", *self.options]

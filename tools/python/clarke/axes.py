@@ -105,7 +105,7 @@ def behind(graph, node, value):
     active = moving(graph, node)
     if all(is_first(graph, v) for v in active) and keeps_first(graph, node, value):
         return math.prod(shape[1:])
-    found = moved(graph, node, value, active, samples)
+    found = None if graph.first else moved(graph, node, value, active, samples)
     if found is None:
         return None
     axis, inner = found

@@ -77,6 +77,7 @@ class Graph:
     whole: bool = False  # without a batch axis: the step's whole batch is one input
     arguments: dict = field(default_factory=dict)  # by a value's identity: the name that the model's forward has for it
     given: dict = field(default_factory=dict)  # inputs beside x: name, tensor
+    first: bool = False  # are the samples on the first axis, alone, wherever the graph has a batch axis?
     behind: dict = field(default_factory=dict)  # entries behind a sample's, by a value's identity: of results (axes.py)
     rows: dict = field(default_factory=dict)  # inputs beside x that are made of integers, or truth values, by a value's identity
     active: set = field(default_factory=set)  # names of activations; the others are constants
@@ -609,8 +610,8 @@ def attempted(graph, write, what):
         graph.refuse(f"this form of the operator cannot be written into the graph ({type(why).__name__}: {said})", COMPOSE)
 
 
-def write_as(whole, trace, parameters, buffers, given, arguments):
-    graph = Graph(parameters, buffers, taken={"x", "y", *parameters, *buffers}, whole=whole, arguments=arguments)
+def write_as(whole, trace, parameters, buffers, given, arguments, first=False):
+    graph = Graph(parameters, buffers, taken={"x", "y", *parameters, *buffers}, whole=whole, arguments=arguments, first=first)
     if whole:
         graph.taken.discard("y")
     loss, factors = strip_scale(trace.loss)
@@ -637,9 +638,10 @@ def write_as(whole, trace, parameters, buffers, given, arguments):
     return graph, loss, factors
 
 
-def write(trace, parameters, buffers, given, arguments):
-    """(graph, the loss's value, its factors). The graph has a batch axis, if that can be; else the batch is one input."""
+def write(trace, parameters, buffers, given, arguments, first=False):
+    """(graph, the loss's value, its factors). The graph has a batch axis, if that can be; else the batch is one input. first: the samples are on
+    the first axis alone (whose sums' orders are told)."""
     try:
-        return write_as(False, trace, parameters, buffers, given, arguments)
+        return write_as(False, trace, parameters, buffers, given, arguments, first)
     except (Refused, Unbatched):
         return write_as(True, trace, parameters, buffers, given, arguments)

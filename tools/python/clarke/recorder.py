@@ -384,7 +384,7 @@ class record:
         names = {id(v): name for name, v in held.items()}
         real = not (outside.broken(self.trace.loss.tensor) or any(map(outside.broken, self.gradients.values())))
         try:
-            graph, loss, factors = graphs.write(self.trace, self.parameters, self.buffers, given, names)
+            graph, loss, factors = graphs.write(self.trace, self.parameters, self.buffers, given, names, first=self.trees)
         except Refused:
             if self.write_outside(None, given, real):
                 return
