@@ -52,6 +52,8 @@ def keeps_first(graph, node, result):
         return False
     if name in BESIDE and any(v.tensor.dim() != len(shape) for v in active):
         return False  # a missing axis is the first
+    if name in ("cat", "stack") and any(all(v is not a for a in active) for v in values_in(node.args)):
+        return False  # rows of a parameter, as many as samples
     if name == "native_layer_norm" and len(node.args[1]) >= len(shape):
         return False
     if name == "constant_pad_nd" and len(node.args[1]) == 2 * len(shape):
