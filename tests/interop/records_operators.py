@@ -315,6 +315,31 @@ OWN_REFUSED = {
     "negated-slope": ("negate what is computed with it", X, (3,), lambda x, w: F.prelu(x, -w)),
 }
 
+ZEROS = torch.zeros(3, dtype=torch.long)
+
+
+def gathered(how, x, w):
+    """The largest or smallest of both, among which the gradient is shared."""
+    return (x * w).new_zeros(1).scatter_reduce(0, ZEROS[:len(w)], x * w, how, include_self=False)
+
+
+# Parameters at kinks and ties, a function of ones and them, and the verdict that the definition gives AD's gradient.
+DECIDED = {
+    "threshold: 0 is a side's": ([1.0], lambda x, w: F.threshold(x * w, 1.0, 1.0).sum(), "in-bouligand"),
+    "threshold: w - 1 has 1": ([1.0], lambda x, w: (F.threshold(x * w, 1.0, 1.0) - F.threshold(2 - x * w, 1.0, 1.0)).sum(), "not-in-clarke"),
+    "cummax: the last": ([1.0, 1.0], lambda x, w: (x * w).cummax(0)[0][1], "in-bouligand"),
+    "cummax and cummin: w + 1 has 1": ([1.0], lambda x, w: (lambda both: both.cummax(0)[0][1] + both.cummin(0)[0][1])(torch.cat([x * w, torch.ones(1)])), "not-in-clarke"),
+    "cummax: each has the last": ([1.0, 1.0], lambda x, w: (x * w).cummax(0)[0][1] + (x * w).flip(0).cummax(0)[0][1], "in-clarke"),
+    "amax: halves": ([1.0, 1.0], lambda x, w: gathered("amax", x, w + 1).sum(), "in-clarke"),
+    "amax and amin: their sum": ([1.0, 1.0], lambda x, w: (gathered("amax", x, w + 1) + gathered("amin", x, w + 1)).sum(), "in-bouligand"),
+    "amax: thirds of 1, 2 and 0": ([1.0], lambda x, w: (lambda v: gathered("amax", torch.ones(3), torch.cat([v, 2 * v - 1, torch.ones(1)])).sum())(x * w), "in-clarke"),
+    "median: halves": ([1.0, 1.0, 2.0], lambda x, w: (x * w).median(), "in-clarke"),
+    "median: smooth": ([1.0, 2.0, 3.0], lambda x, w: (x * w).median(), "in-bouligand"),
+    "prod: one zero": ([0.0, 2.0, 3.0], lambda x, w: (x * w).prod(), "in-bouligand"),
+    "cumprod: zeros": ([0.0, 2.0, 0.0], lambda x, w: (x * w).cumprod(0).sum(), "in-bouligand"),
+    "softplus: beside its jump": ([1.0], lambda x, w: F.softplus(x * w, 1, 0.5).sum(), "in-bouligand"),
+}
+
 
 class Net(nn.Module):
     def __init__(self, f):
@@ -365,6 +390,28 @@ def right(folder, f):
     return f"certify: {done.stdout[:300]}{done.stderr}" if done.returncode != 0 else None
 
 
+class At(nn.Module):
+    def __init__(self, w, f):
+        super().__init__()
+        self.w, self.f = nn.Parameter(torch.tensor(w)), f
+
+    def forward(self, x):
+        return self.f(x, self.w)
+
+
+def decided(folder, w, f, verdict):
+    run, model = os.path.join(folder, "run"), At(w, f)
+    with clarke.record(run, model):
+        model(torch.ones(len(w))).backward()
+    answer = clarke.audit(run)
+    if answer.gradient["explained"] is not True or answer.verdict != verdict:
+        return f"{answer.verdict}: {answer.reason}: {answer.gradient}"
+    with open(os.path.join(run, "proof"), "wb") as out:
+        out.write(answer.proof)
+    said = subprocess.run([CHECK, os.path.join(run, "proof")], capture_output=True, text=True)
+    return None if said.stdout.startswith("VERIFIED") else said.stdout[:300] + said.stderr
+
+
 def refused(folder, says, f):
     run = os.path.join(folder, "run")
     try:
@@ -390,6 +437,7 @@ def main():
     cases += [(n, lambda folder, says=says, f=f: refused(folder, says, f)) for n, (says, f) in REFUSED.items()]
     cases += [(n, lambda folder, says=says, f=tuple(f): refused(folder, says, f)) for n, (says, *f) in OWN_REFUSED.items()]
     cases += [(n, lambda folder, says=says, f=f: told(folder, says, f)) for n, (says, f) in TOLD.items()]
+    cases += [(n, lambda folder, case=case: decided(folder, *case)) for n, case in DECIDED.items()]
     for name, ask in cases:
         if wanted and name not in wanted:
             continue
@@ -398,7 +446,7 @@ def main():
         if said:
             failed += 1
             print(f"FAILED: {name}: {said}", flush=True)
-    print(f"{len(RIGHT) + len(OWN)} operators are recorded, {len(REFUSED) + len(OWN_REFUSED)} refused; {failed} failed")
+    print(f"{len(RIGHT) + len(OWN)} operators are recorded, {len(REFUSED) + len(OWN_REFUSED)} refused, {len(DECIDED)} decided; {failed} failed")
     return failed > 0
 
 
