@@ -22,4 +22,13 @@ clarke_count_at(const json_t *object, const char *key)
   return json_is_array(value) ? json_array_size(value) : json_integer_value(value) > 0 ? (size_t)json_integer_value(value) : 0;
 }
 
+/* The surrogates that an audit's answer is about, of a profile or of a recorded step. */
+static inline const json_t *
+clarke_surrogates_in(const json_t *answer)
+{
+  const json_t *own = json_object_get(answer, "surrogates");
+
+  return own != NULL ? own : json_object_get(json_object_get(answer, "gradient"), "surrogates");
+}
+
 #endif

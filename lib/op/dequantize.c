@@ -38,9 +38,25 @@ clarke_quantized_entry(const clarke_quantized *q, size_t count, size_t e)
   return (e / inner / q->dims[q->axis] * blocks + place / q->block) * inner + e % inner;
 }
 
+bool
+clarke_dequantizes(clarke_dtype dtype)
+{
+  return dtype == CLARKE_U8 || dtype == CLARKE_I8 || dtype == CLARKE_U16 || dtype == CLARKE_I16 || dtype == CLARKE_I32;
+}
+
+/* Is a whole number below 2^24 in size, and so a float32? */
+static bool
+is_short(int64_t integer)
+{
+  return integer > -(1 << 24) && integer < 1 << 24;
+}
+
 double
 clarke_dequantized(int64_t integer, int64_t zero, double scale, clarke_dtype type)
 {
+  if (zero != 0 && !(is_short(integer) && is_short(zero)))
+    return NAN;
+
   const double difference = clarke_floats_nearest((double)(integer - zero), CLARKE_F32), exact = difference * scale;
   const double y = clarke_floats_nearest(exact, type);
   const double least = type == CLARKE_F16 ? 0x1p-14 : (double)FLT_MIN;
@@ -94,7 +110,7 @@ find_source(source *s, const clarke_model *m, size_t place)
     if (s->zero == NULL || s->zero->integer == NULL)
       return false;
   }
-  if (s->x == NULL || s->x->integer == NULL || s->x->count == 0 || s->scale == NULL || s->scale->real == NULL || block < 0)
+  if (s->x == NULL || s->x->integer == NULL || !clarke_dequantizes(s->x->dtype) || s->x->count == 0 || s->scale == NULL || s->scale->real == NULL || block < 0)
     return false;
   s->layout = (clarke_quantized){.rank = s->x->rank, .block = (size_t)block,
                                  .axis = (size_t)(axis < 0 ? axis + (int64_t)s->x->rank : axis)};

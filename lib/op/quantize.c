@@ -363,7 +363,8 @@ lower_dequantize(clarke_lowering *low, clarke_error *err)
   size_t scale, y;
   clarke_status status = CLARKE_OK;
 
-  if (x == NULL || (x->constant ? x->integer == NULL : x->holds != CLARKE_HOLDS_INTEGERS) || clarke_lower_int(low, "output_dtype", 0) != 0)
+  if (x == NULL || (x->constant ? x->integer == NULL || !clarke_dequantizes(x->dtype) : x->holds != CLARKE_HOLDS_INTEGERS)
+      || clarke_lower_int(low, "output_dtype", 0) != 0)
     return clarke_lower_fail(low, err, "input 0 holds no integers of a type that is read, or output_dtype is given");
   status = read_layout(low, 0, &q, err);
   if (status != CLARKE_OK)

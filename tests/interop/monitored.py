@@ -294,11 +294,11 @@ def served(folder):
     with open(proof, "rb") as f:
         text = f.read()
     os.remove(proof)
-    lines = f"{run}\t{proof}\n{folder}/none\n\n{run}\t{proof}"  # the last one without its end
+    lines = f"{run}\t{proof}\n{folder}/none\n\n{run}\0/none\n{run}\t{proof}"  # the last one without its end
     both = subprocess.run([CLARKE, "audit", "--serve"], input=lines, capture_output=True, text=True)
     answers = [part + "\n}\n" for part in both.stdout.split("\n}\n")[:-1]]
-    expect(len(answers) == 4 and answers[0] == answers[3] == alone.stdout and both.returncode == 2, f"{both}")
-    expect(["cannot be opened" in json.loads(answers[1])["error"], list(json.loads(answers[2]))] == [True, ["error"]], f"{answers[1:3]}")
+    expect(len(answers) == 5 and answers[0] == answers[4] == alone.stdout and both.returncode == 2, f"{both}")
+    expect(["cannot be opened" in json.loads(answers[1])["error"], *map(list, map(json.loads, answers[2:4]))] == [True, ["error"], ["error"]], f"{answers[1:4]}")
     with open(proof, "rb") as f:
         expect(f.read() == text, "the proof is the same")
     for more in ([run], ["--run"], ["--proof", proof], ["--step", "0"], ["--quiet"], ["--lines", proof]):

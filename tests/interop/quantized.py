@@ -11,7 +11,8 @@ floats and real numbers may round otherwise. For each
 * with a surrogate of each rule AD's gradient is PyTorch's: of `torch.fake_quantize_per_tensor_affine` and its like by channel (rounded), of
   a Function that passes a gradient everywhere (all), or in the range (range).
 
-Then numbers lie at the ends themselves, where each framework has a rule: the gradient is PyTorch's there, too.
+Then numbers lie at the ends themselves, where each framework has a rule: the gradient is PyTorch's there, too. And a network with the surrogate of
+Round, with kinks behind it that are touched, has the verdicts, gradients and proofs of one without, that adds what rounding adds as a constant.
 """
 
 import argparse
@@ -300,6 +301,42 @@ def at_the_ends(build, folder):
             yield f"{kind.__name__}, zero point {zero}: {fault}"
 
 
+def held(seed, folder, name, with_surrogates):
+    """A network that rounds, or one which adds what rounding adds there: its model, its batch, its profile."""
+    rng = np.random.default_rng([seed, 7])
+    x, w = rng.integers(-2, 3, (2, 3)).astype(np.float32), (rng.integers(-4, 5, (3, 4)) / 4).astype(np.float32)
+    v, u = rng.integers(-2, 3, (4, 2)).astype(np.float32), rng.integers(-2, 3, 2).astype(np.float32)
+    slope, added = rng.choice(["0", "1/2", "1", "-1", "3/2"]), np.rint(x @ w) - x @ w
+    rounds = helper.make_node("Round", ["h"], ["q"]) if with_surrogates else helper.make_node("Add", ["h", "added"], ["q"])
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["h"]), rounds, helper.make_node("Relu", ["q"], ["a"]), helper.make_node("MatMul", ["a", "v"], ["b"]),
+             helper.make_node("Abs", ["b"], ["d"]), helper.make_node("Mul", ["d", "u"], ["y"])]
+    tensors = {"w": w, "v": v, "u": u, **({} if with_surrogates else {"added": added})}
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)], [numpy_helper.from_array(a, n) for n, a in tensors.items()])
+    model, batch, profile = (folder / f"{name}.{end}" for end in ("onnx", "npz", "profile"))
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), model)
+    np.savez(batch, x=x)
+    profile.write_text(f"Abs 0 {slope}\n" + ("surrogate Round all\n" if with_surrogates else ""))
+    return model, batch, profile
+
+
+def held_as_constants(build, folder, number, count):
+    """Lines."""
+    for seed in range(number):
+        found = []
+        for with_surrogates in (True, False):
+            model, batch, profile = held(seed, folder, "held", with_surrogates)
+            done = subprocess.run([build / "tools" / "clarke", "audit", model, "--batch", batch, "--batch-axis=none", "--loss", "sum", "--json", "--profile",
+                                   profile, "--wrt", "w,v,u", "--proof", folder / "held.proof", "--gradient", folder / "g.safetensors"],
+                                  capture_output=True, text=True)
+            checked = subprocess.run([build / "tools" / "clarke-check", folder / "held.proof"], capture_output=True, text=True)
+            gradient = {n: g.flatten().tolist() for n, g in load_file(folder / "g.safetensors").items()}
+            found.append((json.loads(done.stdout).get("verdict"), gradient, checked.returncode))
+        count[f"held {found[0][0]}"] += 1
+        if found[0] != found[1] or found[0][2] != 0:
+            yield f"held network {seed}: {found}"
+
+
 RULES = ["rounded", "range", "all"]
 
 
@@ -346,6 +383,9 @@ def main():
         for fault in at_the_ends(build, folder):
             wrong += 1
             print(f"failed: at the ends, {fault}", flush=True)
+        for fault in held_as_constants(build, folder, options.number // 3, count):
+            wrong += 1
+            print(f"failed: {fault}", flush=True)
     print("\n".join(f"{n:6} {what}" for what, n in sorted(count.items(), key=lambda c: -c[1])))
     print(f"{options.number} networks, {wrong} faults")
     return wrong > 0

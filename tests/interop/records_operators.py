@@ -23,6 +23,8 @@ import clarke  # noqa: E402
 MASK = torch.arange(30).reshape(6, 5) % 3 == 0
 SQUARE = torch.ones(5, 5).tril().bool()
 OTHER = torch.linspace(-1, 2, 30).reshape(6, 5)
+PLACES = (torch.arange(30).reshape(6, 5) * 7) % 4
+GRID = 1.2 * torch.linspace(-9, 9, 180).reshape(6, 3, 5, 2).sin()
 
 
 def cube(h):
@@ -204,6 +206,29 @@ RIGHT = {
     "topk-equal": lambda h: (0 * h).topk(5).values * OTHER, "topk-some-equal": lambda h: h.relu().topk(3)[0], "sort-unstable": lambda h: h.relu().repeat(1, 5).sort(1)[0], "sort-equal-first": lambda h: cube(h).relu().sort(0, descending=True)[0],
     "median": lambda h: h.median(1).values, "median-equal": lambda h: h.relu().median(1)[0], "median-all-equal": lambda h: (0 * h).median(0, keepdim=True)[0] + h, "median-even": lambda h: cube(h).median(-1).values,
     "topk-places": lambda h: h.gather(1, h.topk(2).indices), "index-of-largest": lambda h: h[h.argmax(1)],
+    "expm1": torch.expm1, "expm1-far": lambda h: torch.expm1(8 * h - 8), "expm1-large": lambda h: torch.expm1(2 * h + 20), "expm1-zero": lambda h: torch.expm1(h.relu()),
+    "softplus-beta": lambda h: F.softplus(h, beta=2), "softplus-threshold": lambda h: F.softplus(h, 3, 0.7), "softplus-negative": lambda h: F.softplus(h, -2, 0.5),
+    "threshold": lambda h: F.threshold(h, 0.25, -1.5), "threshold-in-place": lambda h: F.threshold(2 * h, 0.25, 0.5, inplace=True), "threshold-none": lambda h: F.threshold(h, 100, 3) + h,
+    "threshold-kink": lambda h: F.threshold(h.clamp(max=0.1), 0.1, 0.1) + h, "threshold-kink-zero": lambda h: F.threshold(h.relu(), 0.0, 0.0) + h, "threshold-kink-in-place": lambda h: F.threshold(h.clamp(max=0.25), 0.25, 0.25, inplace=True) + h,
+    "threshold-branch": lambda h: h if F.threshold(h, 0.1, 0).sum() > 0 else 2 * h, "softplus-branch": lambda h: h if F.softplus(h).sum() > 0 else 2 * h,
+    "pow": lambda h: h.exp() ** h, "pow-by-data": lambda h: h.exp() ** OTHER, "pow-of-data": lambda h: OTHER.exp() ** h, "pow-of-number": lambda h: 2 ** h, "pow-part": lambda h: (h * h + 1) ** 0.75,
+    "local-response-norm": lambda h: F.local_response_norm(cube(h), 3),
+    "prod": lambda h: h.prod(), "prod-dim": lambda h: h.prod(1, keepdim=True) * h, "prod-first": lambda h: h.prod(0), "prod-middle": lambda h: cube(h).prod(1), "prod-some-zero": lambda h: h.relu().prod(1) + h.sum(1),
+    "prod-one-zero": lambda h: (h * (torch.arange(5) != 2)).prod(1), "prod-two-zero": lambda h: (h * (torch.arange(5) > 1)).prod(1) + h[:, 0], "prod-all-one-zero": lambda h: (h * (torch.arange(30).reshape(6, 5) != 2)).prod(),
+    "cumprod": lambda h: h.cumprod(1), "cumprod-first": lambda h: h.cumprod(0), "cumprod-middle": lambda h: cube(h).cumprod(-2), "cumprod-vector": lambda h: h.flatten().cumprod(0),
+    "cumprod-one-zero": lambda h: (h * (torch.arange(5) != 2)).cumprod(1), "cumprod-some-zero": lambda h: (h * (torch.arange(5) % 2)).cumprod(1), "cumprod-all-zero": lambda h: (0 * h).cumprod(1) + h,
+    "cummax": lambda h: h.cummax(1)[0], "cummin": lambda h: cube(h).cummin(1).values, "cummax-first": lambda h: h.cummax(0)[0], "cummax-some-equal": lambda h: h.relu().cummax(1)[0], "cummin-some-equal": lambda h: cube(h).relu().cummin(-1)[0],
+    "cummax-all-equal": lambda h: (0 * h).cummax(1)[0] * OTHER, "cummin-all-equal": lambda h: (0 * h).cummin(0)[0] * OTHER + h,
+    "median-of-all": lambda h: h.median(), "median-of-all-odd": lambda h: h[:5].nanmedian() * h, "median-of-all-some-equal": lambda h: h.clamp(-0.2, 0.3).median() * OTHER + h, "median-of-all-equal": lambda h: (0 * h).median() + h,
+    "scatter-mean": lambda h: h.scatter_reduce(0, PLACES, h.tanh(), "mean"), "scatter-mean-without": lambda h: h.scatter_reduce(0, PLACES, h.tanh(), "mean", include_self=False),
+    "scatter-mean-zeros": lambda h: torch.zeros(4, 5).scatter_reduce(0, PLACES, h, "mean", include_self=False), "scatter-sum-without": lambda h: h.scatter_reduce(0, PLACES, h.tanh(), "sum", include_self=False),
+    "scatter-largest": lambda h: h.scatter_reduce(0, PLACES, 2 * h.tanh(), "amax"), "scatter-least": lambda h: h.scatter_reduce(1, PLACES, h.tanh(), "amin"), "scatter-largest-without": lambda h: h.scatter_reduce(0, PLACES, h.tanh(), "amax", include_self=False),
+    "scatter-largest-equal": lambda h: torch.zeros(4, 5).scatter_reduce(0, PLACES, h.relu(), "amax"), "scatter-least-equal": lambda h: h.relu().scatter_reduce(0, PLACES, h.relu(), "amin") + h, "scatter-all-equal": lambda h: (0 * h).scatter_reduce(0, PLACES, 0 * h, "amax") * OTHER + h,
+    "scatter-equal-without": lambda h: torch.full((4, 5), -1.0).scatter_reduce(0, PLACES, h.relu(), "amax", include_self=False), "scatter-largest-infinite": lambda h: torch.full((4, 5), LEAST).scatter_reduce(0, PLACES, h, "amax"),
+    "scatter-largest-middle": lambda h: cube(h).scatter_reduce(1, torch.arange(48).reshape(4, 3, 4) % 5, cube(h)[:4, :3].tanh(), "amax"),
+    "grid": lambda h: F.grid_sample(image(h), GRID, align_corners=False), "grid-border": lambda h: F.grid_sample(image(h), GRID, padding_mode="border", align_corners=True), "grid-reflected": lambda h: F.grid_sample(image(h), GRID, padding_mode="reflection", align_corners=False),
+    "grid-nearest": lambda h: F.grid_sample(image(h), GRID, mode="nearest", align_corners=False), "grid-solid": lambda h: F.grid_sample(solid(h), GRID.reshape(6, 3, 5, 1, 2).expand(6, 3, 5, 2, 2)[..., [0, 1, 0]], align_corners=False),
+    "distances": lambda h: torch.cdist(h, OTHER), "distances-own": lambda h: torch.cdist(h, h), "distances-cube": lambda h: (lambda c: torch.cdist(c, c))(cube(h)), "distances-of-data": lambda h: torch.cdist(OTHER, h), "distances-many": lambda h: torch.cdist(h.repeat(5, 1) * OTHER.repeat(5, 1).exp(), OTHER, compute_mode="donot_use_mm_for_euclid_dist"), "distances-1": lambda h: torch.cdist(h, OTHER, p=1),
     "index-add-numbers": lambda h: h * torch.zeros(3).index_add(0, torch.arange(6) % 3, h[:, 0]).sum(),
 }
 # (what the refusal says, the function)
@@ -214,14 +239,20 @@ REFUSED = {
     "topk-places-equal": ("hangs on it, and two are equal", lambda h: h.gather(1, h.relu().topk(2).indices)),
     "scatter-twice": ("several entries are put at one place", lambda h: h.scatter(1, torch.zeros(6, 2, dtype=torch.long), h[:, :2])),
     "index-put-twice": ("several entries are put at one place", lambda h: h.index_put((torch.tensor([1, 1]),), h[:2])),
-    "scatter-mean": ("take scatter_add, and divide by counts", lambda h: h.scatter_reduce(1, torch.zeros(6, 2, dtype=torch.long), h[:, :2], "mean")),
-    "median-of-all": ("take it along an axis: x.flatten().median(0).values", lambda h: h.median()),
+    "scatter-product": ("multiply the parts, or take scatter_add", lambda h: h.scatter_reduce(1, torch.zeros(6, 2, dtype=torch.long), h[:, :2], "prod")),
+    "scatter-lost": ("though it is left out PyTorch gives it a share", lambda h: torch.zeros(4, 5).scatter_reduce(0, PLACES, -h.relu(), "amax", include_self=False)),
+    "softplus-equal": ("an entry is at its threshold, where it jumps", lambda h: F.softplus(h.relu(), 3, 0.0)),
+    "threshold-equal": ("an entry is at its threshold, where it jumps", lambda h: F.threshold(h.relu(), 0.0, -1.0)),
+    "threshold-equal-branch": ("two are equal, or a number is where it jumps", lambda h: h if F.threshold(h.relu(), 0.0, 1.0).sum() > 0 else 2 * h),
+    "softplus-equal-branch": ("two are equal, or a number is where it jumps", lambda h: h if F.softplus(h.relu(), 1, 0).sum() > 0 else 2 * h),
+    "power-of-zero": ("a power of what is not above 0", lambda h: h.relu() ** 1.5),
+    "grid-computed": ("a number, place or mask that is trained", lambda h: F.grid_sample(image(h), GRID + 0.01 * h.mean(), align_corners=False)),
+    "distances-largest": ("a distance other than that of p 1 or 2", lambda h: torch.cdist(OTHER, h, p=float("inf"))),
     "max-long": ("a window has at most 4096", lambda h: h.repeat(1, 1000).max(1)[0]),
     "masked-infinite": ("it reads an entry that is infinite; take a large number", lambda h: h.masked_fill(MASK, LEAST).logsumexp(1)),
     "norm-inf": ("a norm other than that of ord 1 or 2", lambda h: torch.linalg.vector_norm(h, float("inf"), dim=1)),
-    "cumprod": ("this operator cannot be written into the graph; compute it with operators that can be", lambda h: h.cumprod(1)),
+    "atan2": ("this operator cannot be written into the graph; compute it with operators that can be", lambda h: torch.atan2(h, h.exp())),
     "logsumexp-axes": ("of several axes at once; flatten them first", lambda h: cube(h).logsumexp((1, 2))),
-    "softplus-beta": ("write softplus(beta * x) / beta, which is the same function", lambda h: F.softplus(h, beta=2)),
     "sort-long": ("150 entries to be sorted: at most 126 are", lambda h: h.repeat(1, 30).sort(1)[0]),
     "conv-transposed-computed": ("a transposed convolution whose weight is computed", lambda h: F.conv_transpose1d(h.unsqueeze(1), h[:1, :3].reshape(1, 1, 3))),
     "topk-any": ("without an order; say sorted=True", lambda h: h.topk(2, sorted=False)[0]),
@@ -234,6 +265,7 @@ TOLD = {
     "masked-largest": ("infinity is no real number", lambda h: (h + torch.where(MASK, -LEAST, 0.0)).softmax(1)),
     "masked-all": ("every entry is masked", lambda h: h.masked_fill(torch.ones(6, 5).bool(), LEAST).softmax(1)),
     "var-of-one": ("no rule is known", lambda h: h[:, :1].var(1)),
+    "distance-of-equal": ("a distance of equal points", lambda h: torch.cdist(h, h.clone())),
     "cosine-of-zero": ("a Euclidean norm of zeros", lambda h: F.cosine_similarity(0 * h, OTHER)),
 }
 
@@ -281,6 +313,31 @@ OWN_REFUSED = {
     "negated-scale": ("negate what is computed with it", X, (3,), lambda x, w: F.layer_norm(x, (3,), -w)),
     "negated-batch-norm": ("negate what is computed with it", X, (3,), lambda x, w: F.batch_norm(x, None, None, -w, w, True)),
     "negated-slope": ("negate what is computed with it", X, (3,), lambda x, w: F.prelu(x, -w)),
+}
+
+ZEROS = torch.zeros(3, dtype=torch.long)
+
+
+def gathered(how, x, w):
+    """The largest or smallest of both, among which the gradient is shared."""
+    return (x * w).new_zeros(1).scatter_reduce(0, ZEROS[:len(w)], x * w, how, include_self=False)
+
+
+# Parameters at kinks and ties, a function of ones and them, and the verdict that the definition gives AD's gradient.
+DECIDED = {
+    "threshold: 0 is a side's": ([1.0], lambda x, w: F.threshold(x * w, 1.0, 1.0).sum(), "in-bouligand"),
+    "threshold: w - 1 has 1": ([1.0], lambda x, w: (F.threshold(x * w, 1.0, 1.0) - F.threshold(2 - x * w, 1.0, 1.0)).sum(), "not-in-clarke"),
+    "cummax: the last": ([1.0, 1.0], lambda x, w: (x * w).cummax(0)[0][1], "in-bouligand"),
+    "cummax and cummin: w + 1 has 1": ([1.0], lambda x, w: (lambda both: both.cummax(0)[0][1] + both.cummin(0)[0][1])(torch.cat([x * w, torch.ones(1)])), "not-in-clarke"),
+    "cummax: each has the last": ([1.0, 1.0], lambda x, w: (x * w).cummax(0)[0][1] + (x * w).flip(0).cummax(0)[0][1], "in-clarke"),
+    "amax: halves": ([1.0, 1.0], lambda x, w: gathered("amax", x, w + 1).sum(), "in-clarke"),
+    "amax and amin: their sum": ([1.0, 1.0], lambda x, w: (gathered("amax", x, w + 1) + gathered("amin", x, w + 1)).sum(), "in-bouligand"),
+    "amax: thirds of 1, 2 and 0": ([1.0], lambda x, w: (lambda v: gathered("amax", torch.ones(3), torch.cat([v, 2 * v - 1, torch.ones(1)])).sum())(x * w), "in-clarke"),
+    "median: halves": ([1.0, 1.0, 2.0], lambda x, w: (x * w).median(), "in-clarke"),
+    "median: smooth": ([1.0, 2.0, 3.0], lambda x, w: (x * w).median(), "in-bouligand"),
+    "prod: one zero": ([0.0, 2.0, 3.0], lambda x, w: (x * w).prod(), "in-bouligand"),
+    "cumprod: zeros": ([0.0, 2.0, 0.0], lambda x, w: (x * w).cumprod(0).sum(), "in-bouligand"),
+    "softplus: beside its jump": ([1.0], lambda x, w: F.softplus(x * w, 1, 0.5).sum(), "in-bouligand"),
 }
 
 
@@ -333,6 +390,28 @@ def right(folder, f):
     return f"certify: {done.stdout[:300]}{done.stderr}" if done.returncode != 0 else None
 
 
+class At(nn.Module):
+    def __init__(self, w, f):
+        super().__init__()
+        self.w, self.f = nn.Parameter(torch.tensor(w)), f
+
+    def forward(self, x):
+        return self.f(x, self.w)
+
+
+def decided(folder, w, f, verdict):
+    run, model = os.path.join(folder, "run"), At(w, f)
+    with clarke.record(run, model):
+        model(torch.ones(len(w))).backward()
+    answer = clarke.audit(run)
+    if answer.gradient["explained"] is not True or answer.verdict != verdict:
+        return f"{answer.verdict}: {answer.reason}: {answer.gradient}"
+    with open(os.path.join(run, "proof"), "wb") as out:
+        out.write(answer.proof)
+    said = subprocess.run([CHECK, os.path.join(run, "proof")], capture_output=True, text=True)
+    return None if said.stdout.startswith("VERIFIED") else said.stdout[:300] + said.stderr
+
+
 def refused(folder, says, f):
     run = os.path.join(folder, "run")
     try:
@@ -358,6 +437,7 @@ def main():
     cases += [(n, lambda folder, says=says, f=f: refused(folder, says, f)) for n, (says, f) in REFUSED.items()]
     cases += [(n, lambda folder, says=says, f=tuple(f): refused(folder, says, f)) for n, (says, *f) in OWN_REFUSED.items()]
     cases += [(n, lambda folder, says=says, f=f: told(folder, says, f)) for n, (says, f) in TOLD.items()]
+    cases += [(n, lambda folder, case=case: decided(folder, *case)) for n, case in DECIDED.items()]
     for name, ask in cases:
         if wanted and name not in wanted:
             continue
@@ -366,7 +446,7 @@ def main():
         if said:
             failed += 1
             print(f"FAILED: {name}: {said}", flush=True)
-    print(f"{len(RIGHT) + len(OWN)} operators are recorded, {len(REFUSED) + len(OWN_REFUSED)} refused; {failed} failed")
+    print(f"{len(RIGHT) + len(OWN)} operators are recorded, {len(REFUSED) + len(OWN_REFUSED)} refused, {len(DECIDED)} decided; {failed} failed")
     return failed > 0
 
 

@@ -35,6 +35,7 @@ from clarke.graph import Graph, tensor_proto, write_node  # noqa: E402
 from clarke.operators import OPERATORS  # noqa: E402
 from clarke.profiles import installed  # noqa: E402
 from clarke.program import Program  # noqa: E402
+from clarke.reductions import write_running_largest  # noqa: E402
 from clarke.refused import Refused  # noqa: E402
 from clarke.trace import Node, Trace, Value  # noqa: E402
 from report import Report  # noqa: E402
@@ -210,6 +211,14 @@ def function(name, at, f, where=r"the model, \S*refusals\.py:LINE: aten\.", writ
 
 LEAST, ZERO = float("-inf"), torch.zeros(())
 
+
+def first_of_equal(g, node):
+    """As if PyTorch had taken the first of equal entries."""
+    first = SimpleNamespace(tensor=0 * node.results[1].tensor)
+    return write_running_largest(g, SimpleNamespace(name=node.name, args=node.args, kwargs=node.kwargs, results=[node.results[0], first]))
+
+
+
 step("elu's factors", lambda h: torch.ops.aten.elu(h, 1.0, 2.0, 3.0))
 step("clamp's tensors", lambda h: h.clamp(min=torch.zeros(5)))
 step("clamp's bounds", lambda h: h.clamp(1, 1))
@@ -226,14 +235,27 @@ step("largest of many", lambda h: h.repeat(1, 1000).max(1)[0])
 step("many largest", lambda h: (0 * h).repeat(1, 800).amax(1))
 step("sorted many", lambda h: h.repeat(1, 30).sort(1)[0])
 step("without an order", lambda h: h.topk(2, sorted=False)[0])
-step("median of all", lambda h: h.median())
+step("median of all of many", lambda h: h.repeat(1, 30).median())
+step("at a threshold", lambda h: F.threshold(h.relu(), 0, 1))
+step("distances of p 3", lambda h: torch.cdist(h, h + 1, p=3))
+step("distances of a row", lambda h: (lambda row: torch.cdist(row, row))(h[:1]))
+step("distances over other axes", lambda h: torch.cdist(h.reshape(2, 2, 5), torch.ones(1, 3, 5)))
+step("product in another type", lambda h: h.prod(1, dtype=torch.float64))
+step("product of nothing", lambda h: h + h[:, :0].prod())
+step("running products of nothing", lambda h: h + h[:, :0].cumprod(1).sum())
+step("largest so far of a number", lambda h: h.sum().cummax(0)[0])
+step("largest so far of many", lambda h: h.repeat(1, 1000).cummax(1)[0])
+step("another largest so far", lambda h: (0 * h).cummax(1)[0] + h, writer=("cummax", first_of_equal))
+step("products at one place", lambda h: h.scatter_reduce(1, torch.zeros(4, 2, dtype=torch.long), h[:, :2], "prod"))
+step("the largest at one place", lambda h: torch.zeros(1, 9).scatter_reduce(1, torch.zeros(1, 20000, dtype=torch.long), h.repeat(1, 1000).reshape(1, -1), "amax"))
+step("a share that is lost", lambda h: torch.zeros(4, 5).scatter_reduce(1, torch.zeros(4, 2, dtype=torch.long), -h[:, :2].relu(), "amax", include_self=False))
+step("bicubic grids", lambda h: F.grid_sample(h.reshape(4, 1, 1, 5), torch.zeros(4, 2, 2, 2), mode="bicubic", align_corners=False))
+step("powers of zeros", lambda h: h.relu() ** 1.5)
 step("median of many", lambda h: h.repeat(1, 30).median(1)[0])
 step("running sum of a vector", lambda h: h.flatten().cumsum(0))
-step("softplus", lambda h: F.softplus(h, beta=2))
 step("several axes", lambda h: h.reshape(4, 5, 1).logsumexp((1, 2)))
 step("repeated never", lambda h: h.repeat(0, 1) + h.sum())
 step("added at one place", lambda h: torch.zeros(1, 5000).scatter_add(1, torch.zeros(1, 20000, dtype=torch.long), h.repeat(1, 1000).reshape(1, -1)))
-step("scattered means", lambda h: h.scatter_reduce(1, torch.zeros(4, 2, dtype=torch.long), h[:, :2], "mean"))
 step("scattered twice", lambda h: h.scatter(1, torch.zeros(4, 2, dtype=torch.long), h[:, :2]))
 step("put twice", lambda h: h.index_put((torch.tensor([1, 1]),), h[:2]))
 step("uneven windows", lambda h: F.adaptive_max_pool1d(h.unsqueeze(1), 3))
@@ -244,7 +266,6 @@ step("an average without batch", lambda h: F.avg_pool2d(h.reshape(1, 4, 5), 2))
 step("an average's divisor", lambda h: F.avg_pool3d(h.reshape(1, 1, 1, 4, 5), (1, 2, 2), divisor_override=3))
 step("shuffled without batch", lambda h: F.pixel_shuffle(h.reshape(4, 1, 5), 2))
 step("columns without batch", lambda h: F.unfold(h.reshape(1, 4, 5), 2))
-step("powers", lambda h: h.exp() ** 0.3)
 step("a sum in another type", lambda h: h.sum(1, dtype=torch.float64).float())
 step("bits", lambda h: h.view(torch.int32).view(torch.float32) + h)
 

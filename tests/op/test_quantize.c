@@ -58,6 +58,7 @@ model_stored(bool weight)
   model_integers(&m, "z", SHAPE(2,));
   for (size_t e = 0; e < 4; e++)
     m.tensors[0].integer[e] = (int64_t)e * 10;
+  m.tensors[0].dtype = m.tensors[2].dtype = CLARKE_I8;
   m.tensors[1].real[0] = 0.5;
   m.tensors[1].real[1] = 0.25;
   m.tensors[2].integer[0] = 3;
@@ -84,6 +85,23 @@ START_TEST(stored_integers_are_weights)
   OK(clarke_dequantize_weights(&m, &error));
   ck_assert(m.n_tensors == 3 && !m.nodes[0].promoted);
   clarke_model_clear(&m);
+}
+END_TEST
+
+/* Runtimes differ where an integer or its zero point is no float32, and so do types that DequantizeLinear has not. */
+START_TEST(great_integers_are_none)
+{
+  ck_assert(clarke_dequantized(INT32_MAX, 0, 1, CLARKE_F32) == 0x1p31);
+  ck_assert(isnan(clarke_dequantized(INT32_MAX, INT32_MIN, 1, CLARKE_F32)) && isnan(clarke_dequantized(1, 1 << 24, 1, CLARKE_F32)));
+  ck_assert(isnan(clarke_dequantized(INT64_MAX, -1, 1, CLARKE_F32)));
+  for (clarke_dtype dtype = CLARKE_U8; dtype <= CLARKE_I64; dtype++) {
+    model_stored(true);
+    m.tensors[0].dtype = m.tensors[2].dtype = dtype;
+    OK(clarke_dequantize_weights(&m, &error));
+    ck_assert(m.nodes[0].promoted == clarke_dequantizes(dtype));
+    clarke_model_clear(&m);
+  }
+  ck_assert(!clarke_dequantizes(CLARKE_I64) && !clarke_dequantizes(CLARKE_U32) && clarke_dequantizes(CLARKE_I32));
 }
 END_TEST
 
@@ -255,6 +273,7 @@ main(void)
   tcase_add_test(tcase, scales_fit_the_axis_or_blocks);
   tcase_add_test(tcase, floats_are_rounded_once);
   tcase_add_test(tcase, stored_integers_are_weights);
+  tcase_add_test(tcase, great_integers_are_none);
   tcase_add_checked_fixture(nodes, begin_run, end);
   tcase_add_test(nodes, activations_are_rounded_and_saturated);
   tcase_add_test(nodes, whole_numbers_are_kept_within);

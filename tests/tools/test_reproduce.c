@@ -220,6 +220,23 @@ START_TEST(test_networks)
 }
 END_TEST
 
+/* A profile's surrogates make another function: a program's case is none of it, nor is a segment's. */
+START_TEST(test_surrogates)
+{
+  static const char *const asked[] = {"at w=1/4", "line 0 1"};
+
+  for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+    char text[256];
+
+    snprintf(text, sizeof text, "#: claim L\n#: where here\n#: says so\n#: proxy surrogate Round all\n#: %s\n#: expect %s\n" PROGRAM, asked[i],
+             i == 0 ? "ad 0" : "integral 0");
+    save_case("a.prog", text);
+    ck_assert_msg(run(CLARKE " reproduce --cases cases") == 1, "%s", asked[i]);
+    file_has("out", "makes another function");
+  }
+}
+END_TEST
+
 /* Along a segment, whose ends are numbers: no file is read for them. */
 START_TEST(test_lines)
 {
@@ -348,6 +365,7 @@ main(void)
   tcase_add_test(c, test_bad_cases);
   tcase_add_test(c, test_bad_points);
   tcase_add_test(c, test_networks);
+  tcase_add_test(c, test_surrogates);
   tcase_add_test(c, test_lines);
   tcase_add_test(c, test_suites);
   tcase_add_test(c, test_seeds);

@@ -79,6 +79,9 @@ clarke_status clarke_audit_print_text(const clarke_audit_session *s, const clark
 void clarke_audit_print_zeros(const clarke_audit_session *s, const clarke_record *record);
 void clarke_audit_put_zeros(FILE *to, const clarke_audit_session *s);
 
+/* audit_summary.c: a sentence, where the profile has surrogates and the network such operators. */
+void clarke_audit_put_surrogates(FILE *to, const clarke_graph *g);
+
 /* audit_summary.c: of an answered session; ran: of a recorded step, whose audit it is, or NULL. proof: the one that was written,
  * or NULL. The caller clears it, on errors too. */
 clarke_status clarke_audit_summary(clarke_summary *summary, const clarke_audit_session *s, const clarke_certified *ran, const char *proof,

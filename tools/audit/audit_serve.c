@@ -29,11 +29,13 @@ read_line(clarke_audit_command *c, char *line)
   c->proof = tab != NULL && *tab != '\0' ? tab : NULL;
 }
 
-/* The next line; false: there is none. Who asks seldom has the memory back meanwhile. */
+/* The next line, empty if it holds a zero byte: what is before that is another name; false: there is none. Who asks seldom has the memory
+ * back meanwhile. */
 static bool
 wait_for_line(char **line, size_t *room)
 {
   struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
+  ssize_t length;
 
 #ifdef __GLIBC__
   if (poll(&in, 1, SOON) == 0)
@@ -41,7 +43,10 @@ wait_for_line(char **line, size_t *room)
 #else
   (void)in;
 #endif
-  return getline(line, room, stdin) > 0;
+  length = getline(line, room, stdin);
+  if (length > 0 && strlen(*line) < (size_t)length)
+    **line = '\0';
+  return length > 0;
 }
 
 /* Prints the answer, or the object that says why there is none. *exit_status becomes the worst so far. */

@@ -175,6 +175,7 @@ tell_several(const several_answers *found, const clarke_audit_session *s, const 
     clarke_put_verdicts(lines.answer.to, found->verdicts, found->unasked > 0, "AD's gradient is ", "at", "checkpoint");
     if (found->unasked > 0)
       fprintf(lines.answer.to, "%zu could not be asked about. ", found->unasked);
+    clarke_audit_put_surrogates(lines.answer.to, &s->graph);
     fprintf(lines.next.to, found->worst != NULL ? "The first to look at is %s: asked about alone, it has the whole report." : "Nothing needs doing.",
             found->worst);
   }

@@ -187,9 +187,8 @@ put_ran(FILE *to, const clarke_certified *c)
   }
 }
 
-/* Those of a profile. */
-static void
-put_surrogates(FILE *to, const clarke_graph *g)
+void
+clarke_audit_put_surrogates(FILE *to, const clarke_graph *g)
 {
   size_t n = 0;
 
@@ -221,7 +220,7 @@ put_answer(FILE *to, const clarke_audit_session *s, const clarke_certified *ran,
   fputs(". ", to);
   if (ran != NULL)
     put_ran(to, ran);
-  put_surrogates(to, &s->graph);
+  clarke_audit_put_surrogates(to, &s->graph);
   status = put_kinks(to, s, err);
   clarke_audit_put_zeros(to, s);
   return status;

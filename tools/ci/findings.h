@@ -45,6 +45,7 @@ typedef struct {
   int status;           /* the exit status that it asks for by itself (command.h) */
   char *message;        /* a sentence */
   bool known;           /* by the baseline */
+  bool replaced;        /* it is about a network with surrogates: the message is told where nothing is found, too */
 } clarke_finding;
 
 typedef struct {

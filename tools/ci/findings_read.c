@@ -10,9 +10,11 @@
 
 /* --- verdicts --------------------------------------------------------------------------------- */
 
+/* `answer` says whether operators of the network have another derivative than their own. */
 static void
-add_verdict(clarke_findings *list, const char *subject, const json_t *judged)
+add_verdict(clarke_findings *list, const char *subject, const json_t *judged, const json_t *answer)
 {
+  const size_t n = json_array_size(clarke_surrogates_in(answer));
   static const clarke_rule rules[] = {CLARKE_RULE_NONE, CLARKE_RULE_IN_CLARKE, CLARKE_RULE_NOT_IN_CLARKE,
                                       CLARKE_RULE_UNDECIDED};
   clarke_verdict verdict;
@@ -23,8 +25,10 @@ add_verdict(clarke_findings *list, const char *subject, const json_t *judged)
                                        .question = "verdict",
                                        .subject = subject,
                                        .count = 1,
-                                       .status = clarke_verdict_status(verdict)},
-                      "%s (%s): %s", plain->sentence, plain->name, clarke_text_at(judged, "why"));
+                                       .status = clarke_verdict_status(verdict),
+                                       .replaced = n > 0},
+                      "%s (%s): %s%s", plain->sentence, plain->name, clarke_text_at(judged, "why"),
+                      n == 0 ? "" : ". This is said of the network with surrogates, not of the one that is computed");
 }
 
 static void
@@ -186,7 +190,7 @@ add_answer(clarke_findings *list, const json_t *answer, const char *subject)
     return;
   }
   if (strcmp(answered, "refuted") != 0)
-    add_verdict(list, subject, recorded != NULL ? recorded : answer);
+    add_verdict(list, subject, recorded != NULL ? recorded : answer, answer);
   if (gradient != NULL)
     add_gradient(list, gradient);
   add_each(list, json_object_get(json_object_get(gradient, "turned"), "kinks"), add_parted);

@@ -42,7 +42,7 @@ print_case(FILE *to, const clarke_findings *list, const clarke_finding *f)
   if (fails(f) || is_error(f))
     clarke_markup(to, ">\n    <%s type=\"%s\" message=\"%s\">%s\n%s</%s>\n  </testcase>\n", element,
                   clarke_rule_told(f->rule)->name, f->message, f->message, clarke_rule_told(f->rule)->help, element);
-  else if (f->rule != CLARKE_RULE_NONE)
+  else if (f->rule != CLARKE_RULE_NONE || f->replaced)
     clarke_markup(to, ">\n    <system-out>%s%s</system-out>\n  </testcase>\n", f->known ? "known by the baseline: " : "",
                   f->message);
   else

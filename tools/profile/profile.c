@@ -120,7 +120,7 @@ static bool
 begins_operator(int *length, const clarke_profile_rows *one, const clarke_profile_rows *two, size_t i)
 {
   const char *about = one->row[i].about;
-  const size_t n = strncmp(about, "tie ", 4) == 0 ? strlen(about) : strcspn(about, " ");
+  const size_t n = strncmp(about, "tie ", 4) == 0 || strncmp(about, "surrogate ", 10) == 0 ? strlen(about) : strcspn(about, " ");
 
   *length = (int)n;
   if (strcmp(one->row[i].takes, two->row[i].takes) == 0)

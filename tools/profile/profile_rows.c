@@ -84,8 +84,7 @@ clarke_profile_rows_read(clarke_profile_rows *r, const char *name, clarke_error 
   for (size_t i = 0; status == CLARKE_OK && i < p.n_orders; i++)
     add(r, tie_text(&p.rule[i]), "tie ", p.order[i]->name, CLARKE_NONE);
   for (size_t i = 0; status == CLARKE_OK && clarke_surrogate_operator(i) != NULL; i++)
-    if (p.surrogates.rule[i] != CLARKE_SURROGATE_NONE)
-      add(r, strdup(clarke_surrogate_name(p.surrogates.rule[i])), "surrogate ", clarke_surrogate_operator(i), CLARKE_NONE);
+    add(r, strdup(clarke_surrogate_name(p.surrogates.rule[i])), "surrogate ", clarke_surrogate_operator(i), CLARKE_NONE);
   if (status == CLARKE_OK)
     add(r, strdup(p.norm_nan ? "nan" : "0"), "norm", "", CLARKE_NONE);
   for (size_t i = 0; status == CLARKE_OK && i < r->n; i++)

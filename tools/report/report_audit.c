@@ -252,6 +252,19 @@ judged_in(const json_t *answer)
   return recorded != NULL ? recorded : answer;
 }
 
+/* What network all is said of, where AD differentiates another one than is computed. */
+static void
+put_surrogates(FILE *to, const json_t *answer)
+{
+  const json_t *list = clarke_surrogates_in(answer);
+
+  if (json_array_size(list) == 0)
+    return;
+  fputs("<p>All this is said of the network as AD differentiates it, by design another one than is computed (surrogates):</p>\n<dl>\n", to);
+  put_texts(to, list);
+  fputs("</dl>\n", to);
+}
+
 /* What the page says first. A verdict about another program than the one that ran is not it. */
 static void
 put_verdict(FILE *to, const json_t *answer)
@@ -273,6 +286,7 @@ put_verdict(FILE *to, const json_t *answer)
         to,
         "<p>What follows is about the graph's exact gradient, not about what was recorded (its verdict: %s).</p>\n",
         clarke_text_at(answer, "verdict"));
+  put_surrogates(to, answer);
   put_touch(to, answer);
   clarke_page_head_end(to);
 }
@@ -453,6 +467,7 @@ clarke_report_checkpoints(FILE *to, const json_t *answer)
   clarke_page_fact_of(to, "stopped", run, "stopped");
   clarke_page_fact_of(to, "AD as in", first, "profile");
   fputs("</dl>\n", to);
+  put_surrogates(to, first);
   put_rows(to, rows, n);
   clarke_page_section_end(to);
   if (json_object_size(json_object_get(run, "layers")) > 0)

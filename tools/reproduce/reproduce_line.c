@@ -64,6 +64,8 @@ clarke_run_line(clarke_run *r, clarke_error *err)
   clarke_region_function_init(&r->line->f);
   status = clarke_profile_parse(&r->profile, r->check->profile, strlen(r->check->profile), "case", err);
   if (status == CLARKE_OK)
+    status = clarke_profile_check_plain(&r->profile, err);
+  if (status == CLARKE_OK)
     status = clarke_region_function_open(&r->line->f, r->c->path, err);
   if (status == CLARKE_OK)
     status = hold_nothing(r->line, err);

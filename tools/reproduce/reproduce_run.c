@@ -178,6 +178,8 @@ derive(clarke_run *r, clarke_case *c, const clarke_check *check, clarke_error *e
   status = mark_wrt(r->p, check->wrt, err);
   if (status == CLARKE_OK)
     status = clarke_profile_parse(&r->profile, check->profile, strlen(check->profile), "case", err);
+  if (status == CLARKE_OK)
+    status = clarke_profile_check_plain(&r->profile, err);
   if (status == CLARKE_OK && check->prices != NULL)
     status = each_word(check->prices, " \t", price_word, r, err);
   if (status == CLARKE_OK)

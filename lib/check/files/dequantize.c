@@ -44,8 +44,16 @@ is_short(const rational *q)
 }
 
 bool
+dequantizes(size_t type)
+{
+  return type >= UINT8 && type <= INT32;
+}
+
+bool
 dequantized(rational *q, const rational *shift, const rational *scale, size_t type)
 {
+  if (shift != NULL && mpq_sgn(shift) != 0 && !(is_short(q) && is_short(shift)))
+    return false;
   if (shift != NULL)
     mpq_sub(q, q, shift);
   if (mpq_sgn(scale) <= 0 || (!is_short(q) && !float_nearest(q, FLOAT)))
@@ -106,8 +114,8 @@ weights_of(const initializers *all, const node *nodes, size_t i)
     if (shift == NULL || shift->real || shift->value == NULL)
       return NULL;
   }
-  if (x->real || x->value == NULL || x->count == 0 || scale == NULL || !scale->real || scale->value == NULL
-      || scale->odd != NULL)
+  if (x->real || !dequantizes(x->type) || x->value == NULL || x->count == 0 || scale == NULL || !scale->real
+      || scale->value == NULL || scale->odd != NULL)
     return NULL;
   scale_layout l = {x->rank, x->dims, (size_t)(axis < 0 ? axis + (long)x->rank : axis), (size_t)block};
   if (!scales_fit(&l, scale->rank, scale->dims) || (shift != NULL && !scales_fit(&l, shift->rank, shift->dims)))

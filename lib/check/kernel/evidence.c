@@ -60,7 +60,7 @@ find_node(const claim *q, size_t from, const char *name)
     const step *st = &q->net->steps[s];
     if (st->kind != PIECEWISE)
       continue;
-    snprintf(unnamed, sizeof unnamed, "%s_%zu", st->op, st->place);
+    snprintf(unnamed, sizeof unnamed, "%s_%zu", st->outer, st->place);
     turn[0] = '\0';
     if (st->turn > 0)
       snprintf(turn, sizeof turn, "@%zu", st->turn);

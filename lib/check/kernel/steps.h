@@ -51,11 +51,12 @@ typedef struct {
 
 typedef struct {
   kind kind;
-  const struct node *node;                               /* what it was made of; NULL: the input */
-  const char *op, *name;                                 /* of the node: its operator, and what it is called */
-  size_t place;                                          /* of the node */
-  size_t turn;                                           /* of an RNN's Relu: its time from 1, all directions; else 0 */
-  size_t n, width;                                       /* features; terms for each */
+  const struct node *node; /* what it was made of; NULL: the input */
+  const char *op, *name;   /* of the node: its operator, and what it is called */
+  const char *outer;       /* of a node within another one: that one's operator; else op */
+  size_t place;            /* of the node */
+  size_t turn;             /* of an RNN's Relu: its time from 1, all directions; else 0 */
+  size_t n, width;         /* features; terms for each */
   size_t n_factors, n_sources, *factor_row, *source_row; /* how many of all rows; of each feature */
   factor *factors;
   source *sources;

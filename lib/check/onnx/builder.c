@@ -169,6 +169,7 @@ add_step(builder *b, kind k, size_t width, size_t rank, const size_t *dims)
   *s = (step){.kind = k, .node = b->node, .place = b->place, .n = b->out.count};
   if (b->node != NULL) {
     s->op = b->node->op;
+    s->outer = b->of != NULL ? b->of : s->op;
     s->name = b->node->name;
   }
   add_rows(b, s, width, s->n, s->n);

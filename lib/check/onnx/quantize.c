@@ -225,7 +225,8 @@ lower_dequantize(builder *b)
     b->out = *find(b, b->node->out[0]);
     return;
   }
-  need(has_input(b, 0) && (x->constant != NULL ? !x->constant->real : x->holds == HOLDS_INTEGERS)
+  need(has_input(b, 0)
+           && (x->constant != NULL ? !x->constant->real && dequantizes(x->constant->type) : x->holds == HOLDS_INTEGERS)
            && whole_attribute(b, "output_dtype", 0) == 0,
        "its input holds no integers, or output_dtype is given");
   scale_layout l = layout_of(b, x);

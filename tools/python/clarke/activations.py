@@ -25,6 +25,15 @@ def write_log1p(g, node):
     return g.add("Log", [g.add("Add", [g.of(node.args[0]), g.scalar(1, result(node))])])
 
 
+@operator("expm1")
+def write_expm1(g, node):
+    """exp(x) - 1, with exp(x) as (1 - sigmoid(-x)) (1 + exp(x)). PyTorch's derivative is the result plus 1, in which numbers near -1 cancel:
+    so they do in this form's, and in no derivative of exp."""
+    x, one = g.of(node.args[0]), g.scalar(1, result(node))
+    share = g.add("Sub", [one, g.add("Sigmoid", [g.add("Neg", [x])])])
+    return g.add("Sub", [g.add("Mul", [share, g.add("Add", [g.add("Exp", [x]), one])]), one])
+
+
 @operator("gelu")
 def write_gelu(g, node):
     return g.add("Gelu", [g.of(node.args[0])], approximate=argument(node, 1, "approximate", "none"))
@@ -95,6 +104,52 @@ def write_clamp_min(g, node):
 @operator("clamp_max")
 def write_clamp_max(g, node):
     return clamp(g, node, None, node.args[1])
+
+
+def linear_above(g, node, entries, at):
+    """Which entries lie above the number at which the operator jumps: data, of which none may be at it. None: none lies above."""
+    if bool((entries == at).any()):
+        g.refuse("an entry is at its threshold, where it jumps: it has no derivative there", "take another threshold, or write it with relu")
+    above = entries > at
+    if not bool(above.any()):
+        return None
+    if not g.whole:
+        raise Unbatched
+    g.branches.append(node.source)
+    return above.cpu()
+
+
+@operator("threshold")
+def write_threshold(g, node):
+    """x above the threshold, else a number. Where that is the threshold it is a Clip; else it jumps there, and may not be near."""
+    x, at, value = node.args[0], argument(node, 1, "threshold"), argument(node, 2, "value")
+    like = result(node)
+    if at == value:
+        return g.add("Clip", [g.of(x), g.bound(at, like)])
+    kept = linear_above(g, node, x.tensor.detach(), torch.tensor(float(at), dtype=torch.float64).to(like.dtype).to(like.device))
+    if not g.whole:
+        raise Unbatched
+    if kept is None:
+        kept = torch.zeros(like.shape, dtype=torch.bool)
+        g.branches.append(node.source)
+    name = g.add("Mul", [g.of(x), g.data("kept", kept.to(like.dtype))])
+    return name if value == 0 else g.add("Add", [name, g.data("chosen", torch.where(kept, 0.0, float(value)).to(like.dtype))])
+
+
+@operator("softplus")
+def write_softplus(g, node):
+    """log(1 + exp(beta x)) / beta. Above the threshold it is x, which is another number: there it jumps, and no entry may be."""
+    x, beta, at = node.args[0], float(argument(node, 1, "beta", 1)), argument(node, 2, "threshold", 20)
+    like = result(node)
+    usual = (beta, at) == (1, 20) and like.dtype != torch.float64  # its jump, 2e-9, is less than what is rounded
+    above = None if usual else linear_above(g, node, x.tensor.detach() * beta, at)
+    name = g.of(x)
+    part = g.add("Softplus", [name if beta == 1 else g.add("Mul", [name, g.scalar(beta, like)])])
+    part = part if beta == 1 else g.add("Div", [part, g.scalar(beta, like)])
+    if above is None:
+        return part
+    below = g.add("Mul", [part, g.data("kept", (~above).to(like.dtype))])
+    return g.add("Add", [below, g.add("Mul", [name, g.data("linear", above.to(like.dtype))])])
 
 
 @operator("hardsigmoid")

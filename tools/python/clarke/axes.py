@@ -11,7 +11,7 @@ from .kinks import sorting
 from .trace import values_in
 
 # ATen's operators that work along an axis: the argument's place, with the result's shape telling nothing.
-ALONG = {name: place for place, names in {1: "select slice unbind stack cat _softmax _safe_softmax _log_softmax mean sum var std var_mean std_mean logsumexp max min amax amin cumsum flip index_select glu permute",
+ALONG = {name: place for place, names in {1: "select slice unbind stack cat _softmax _safe_softmax _log_softmax mean sum var std var_mean std_mean logsumexp max min amax amin prod cumprod cummax cummin cumsum flip index_select glu permute",
                                             2: "split split_with_sizes unsafe_split unsafe_split_with_sizes linalg_vector_norm norm roll"}.items()
          for name in names.split()}
 
@@ -26,7 +26,7 @@ WEIGHS = {"addmm": 1, "addmv": 1, "convolution": 0, "native_layer_norm": 0, "nat
 # ATen's operators that leave entries in their order; that take each entry alone; that take them from several tensors, entry by entry.
 ORDERED = {"view", "_unsafe_view", "reshape", "flatten", "squeeze", "unsqueeze", "_reshape_alias", "clone", "alias", "contiguous", "lift_fresh",
            "_to_copy", "detach"}
-ALONE = {"relu", "sigmoid", "tanh", "abs", "hardswish", "exp", "erf", "reciprocal", "sqrt", "log", "neg", "gelu", "silu", "mish", "leaky_relu", "elu", "celu", "selu", "hardtanh", "hardsigmoid", "rsqrt", "square"}
+ALONE = {"relu", "sigmoid", "tanh", "abs", "hardswish", "exp", "erf", "reciprocal", "sqrt", "log", "neg", "gelu", "silu", "mish", "leaky_relu", "elu", "celu", "selu", "hardtanh", "hardsigmoid", "rsqrt", "square", "expm1", "softplus", "threshold"}
 TOGETHER = {"add", "sub", "rsub", "mul", "div"}
 
 
@@ -52,6 +52,8 @@ def keeps_first(graph, node, result):
         return False
     if name in BESIDE and any(v.tensor.dim() != len(shape) for v in active):
         return False  # a missing axis is the first
+    if name in ("cat", "stack") and any(all(v is not a for a in active) for v in values_in(node.args)):
+        return False  # rows of a parameter, as many as samples
     if name == "native_layer_norm" and len(node.args[1]) >= len(shape):
         return False
     if name == "constant_pad_nd" and len(node.args[1]) == 2 * len(shape):

@@ -3,6 +3,7 @@ import torch
 
 from .kinks import windows
 from .operators import argument, operator, pair, places_read, result
+from .refused import Unbatched
 
 GIVE = "give it one by unsqueeze(0)"
 DIVIDE = "multiply behind it, without divisor_override, or give the array a batch axis by unsqueeze(0)"
@@ -123,6 +124,25 @@ def windows_of(size, count, kind):
         inside[i, i * size // count:-(-(i + 1) * size // count)] = 1
     return inside
 
+
+MOST_SAMPLED = 1 << 24  # entries of the matrix of a grid
+
+
+@operator("grid_sampler_2d", "grid_sampler_3d", "grid_sampler")
+def write_grid(g, node):
+    """A linear map of each plane, where the grid is data: its numbers are asked of the operator itself, of planes with one entry that is 1."""
+    x, like, options = node.args[0].tensor, result(node), node.args[2:5]
+    places, size = g.numbers(node.args[1]).to(like.dtype), x[0, 0].numel()
+    if not g.whole:
+        raise Unbatched
+    if options[0] == 2 or x.shape[0] * size * like[0, 0].numel() > MOST_SAMPLED:
+        g.refuse("bicubic, or of too many entries", "take mode='bilinear', and smaller images")
+    units = torch.eye(size, dtype=like.dtype, device=x.device).reshape(1, size, *x.shape[2:])
+    with torch.no_grad():
+        weights = torch.cat([node.op(units, part[None], *options) for part in places])
+    name = g.add("Reshape", [g.of(node.args[0]), g.integers([*x.shape[:2], size])])
+    name = g.add("MatMul", [name, g.data("weights", weights.reshape(x.shape[0], size, -1))])
+    return g.add("Reshape", [name, g.integers(like.shape)])
 
 
 @operator("max_pool3d_with_indices", "adaptive_max_pool2d", "adaptive_max_pool3d")

@@ -6,6 +6,7 @@ may lie anywhere, and is refused, too.
 """
 import torch
 
+from .kinks import number
 from .operators import OPERATORS
 from .refused import Refused
 from .trace import MAKERS, Value, values_in
@@ -19,8 +20,8 @@ ROUNDED = {"floor": lambda x: x == x.floor(), "ceil": lambda x: x == x.floor(), 
 LEAPS = {"floor", "ceil", "trunc", "round", "sign"}  # from floats to floats
 # Floats of floats that jump nowhere, beside what can be written into a graph; and what can be written, and does.
 STEADY = {"_euclidean_dist", "_linalg_det", "_scaled_dot_product_flash_attention_for_cpu", "addbmm", "addr", "aminmax", "arctan", "asinh", "atan", "cos", "cosh",
-          "cummax", "cummin", "cumprod", "diag_embed", "diagonal", "diagonal_scatter", "erfc", "exp2", "expand_as", "expm1", "fmax", "fmin", "hypot",
-          "kthvalue", "lerp", "linalg_inv_ex", "log10", "log2", "logaddexp", "logaddexp2", "masked_scatter", "nan_to_num", "nansum", "prod",
+          "diag_embed", "diagonal", "diagonal_scatter", "erfc", "exp2", "expand_as", "fmax", "fmin", "hypot",
+          "kthvalue", "lerp", "linalg_inv_ex", "log10", "log2", "logaddexp", "logaddexp2", "masked_scatter", "nan_to_num", "nansum",
           "rot90", "select_scatter", "sin", "sinh", "slice_scatter", "softshrink", "trace", "unfold", "view_as", "xlogy"}
 STEPPED = ("fake_quantize", "obs_fq_helper")
 # What has nothing of the numbers but shapes and types; or tells only whether they are numbers.
@@ -47,6 +48,20 @@ def equal_neighbours(node):
     return bool((x[..., 1:] == x[..., :-1]).any())
 
 
+def jumps_above(node):
+    """Does it jump at its threshold, as softplus does, and threshold to another number?"""
+    name = node.name.rstrip("_")
+    return name == "softplus" or (name == "threshold" and node.args[1] != node.args[2])
+
+
+def on_threshold(node):
+    x = node.args[0].tensor.detach()
+    if node.name != "softplus":
+        return bool((x == node.args[1]).any())
+    beta, at = (number(node.args, i, node.kwargs.get(name, default)) for i, name, default in ((1, "beta", 1), (2, "threshold", 20)))
+    return bool((x * beta == at).any())
+
+
 def on_rounding(x, scale, zero):
     """Does an entry of x / scale + zero lie between two whole numbers, as PyTorch computes it, or as it may?"""
     return any(bool(ROUNDED["round"](t + zero).any()) for t in (x / scale, x * (1 / scale)))
@@ -60,6 +75,8 @@ def on_jump(node):
             return False  # x != x asks for NaN
         a, b = (v.tensor.detach() if isinstance(v, Value) else v for v in (a, b))
         return bool((a == b).any())
+    if jumps_above(node):
+        return on_threshold(node)
     if node.name in PLACES:
         return equal_neighbours(node)
     if "fake_quantize_per_tensor" in node.name:
@@ -78,6 +95,8 @@ def is_leap(value):
 def is_steady(node):
     """Is it known not to jump, as no x % 1 is, and nothing that leaps into its own argument (x.floor_())?"""
     name = node.name.rstrip("_")
+    if jumps_above(node):
+        return False
     return (name in OPERATORS or name in STEADY) and not any(s in name for s in STEPPED) and node.kwargs.get("rounding_mode") is None
 
 

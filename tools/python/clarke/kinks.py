@@ -25,6 +25,7 @@ def cut(operator, low, high):
 # its left and right); and the backward operators, of which one is enough to know the formula.
 KINKS = {
     "relu": (lambda a: [(0, "Relu", 0, 0, 1)], {"threshold_backward"}),
+    "threshold": (lambda a: cut("Clip", a[1], None) if a[1] == a[2] else [], {"threshold_backward"}),
     "leaky_relu": (lambda a: [(0, "LeakyRelu", 0, number(a, 1, 0.01), 1)], {"leaky_relu_backward"}),
     "hardtanh": (lambda a: cut("Clip", number(a, 1, -1), number(a, 2, 1)), {"hardtanh_backward"}),
     "clamp": (lambda a: cut("Clamp", number(a, 1, None), number(a, 2, None)), {"where"}),
@@ -88,6 +89,8 @@ def may_be_compared(node):
 def needless(name, arguments):
     """Does nobody ask for the numbers of the first argument, which the operator changes?"""
     name = name.rstrip("_")
+    if name == "threshold" and arguments[1] != arguments[2]:
+        return False  # which entries lie above is data
     return name == "add" or (name in KINKS and not touched(name, arguments))
 
 

@@ -220,10 +220,23 @@ def write_sum(g, node):
 
 @operator("pow", "square")
 def write_power(g, node):
-    exponent = node.args[1] if node.name == "pow" else 2
+    exponent = node.args[1] if node.name.startswith("pow") else 2
     if isinstance(exponent, Value) or isinstance(node.args[0], (int, float)) or abs(exponent) not in (0.5, *range(1, 9)):
-        g.refuse("a power other than a whole number to 8, 1/2, or minus one of these", "write it as a product, or with exp")
+        return power_by_logarithm(g, node, exponent)
     return g.add("Pow", [g.of(node.args[0]), g.scalar(exponent, result(node))])
+
+
+def power_by_logarithm(g, node, exponent):
+    """exp(exponent * log(base)), where the base is above 0."""
+    base, like = node.args[0], result(node)
+    numbers = base.tensor.detach() if isinstance(base, Value) else torch.tensor(float(base))
+    if not bool((numbers > 0).all()) or (not isinstance(exponent, Value) and exponent == 0):
+        g.refuse("a power of what is not above 0, whose exponent is no whole number to 8, 1/2, or minus one of these",
+                 "write it as a product, or take a base above 0")
+    if not g.whole and any(isinstance(v, Value) and g.names.get(id(v)) not in g.active and v.tensor.dim() > 0 for v in (base, exponent)):
+        raise Unbatched
+    log = g.add("Log", [g.operand(base, like)])
+    return g.add("Exp", [g.add("Mul", [log, g.operand(exponent, like)])])
 
 
 @operator("index")

@@ -3,7 +3,7 @@ import torch
 
 from . import masks
 from .operators import argument, operator, result
-from .reductions import spread
+from .reductions import MOST_ENTRIES, spread, ties, window
 from .trace import Value, overwritten
 
 
@@ -115,14 +115,15 @@ def put(g, node, places, values):
     return g.add("Reshape", [g.add("Gather", [both, g.data("places", places.reshape(-1))], axis=0), g.integers(like.shape)])
 
 
-def add_at(g, node, targets, sources, values, factor=1):
+def add_at(g, node, targets, sources, values, factor=1, before=None):
     """Each of the flat places `targets` of x gets the entry of `values` at the flat place `sources` beside it. Each entry of the result is
-    a sum over a line of a table: of as many places as the fullest has, the others of a zero."""
+    a sum over a line of a table: of as many places as the fullest has, the others of a zero. before: the name of what is there, where it is not x."""
     x, like = node.args[0], result(node)
+    x = before or g.operand(x, like)
     count = torch.bincount(targets, minlength=like.numel())
     most = int(count.max()) if targets.numel() else 0
     if most == 0:
-        return g.add("Identity", [g.operand(x, like)])
+        return g.add("Identity", [x])
     if most * like.numel() > MOST_ADDED:
         g.refuse(f"up to {most} entries are added at one place, of {like.numel()}: too large a table", "multiply by a matrix of zeros and ones")
     order = torch.argsort(targets, stable=True)
@@ -132,7 +133,7 @@ def add_at(g, node, targets, sources, values, factor=1):
     entries = g.add("Concat", [flat(g, values, like), g.constant(torch.zeros(1, dtype=like.dtype))], axis=0)
     total = g.add("ReduceSum", [g.add("Gather", [entries, g.data("places", table)], axis=0), g.integers([1])], keepdims=0)
     total = total if factor == 1 else g.add("Mul", [total, g.scalar(factor, like)])
-    return g.add("Add", [g.operand(x, like), g.add("Reshape", [total, g.integers(like.shape)])])
+    return g.add("Add", [x, g.add("Reshape", [total, g.integers(like.shape)])])
 
 
 def grid(shape, first=0):
@@ -190,9 +191,60 @@ def write_scatter_add(g, node):
 
 @operator("scatter_reduce")
 def write_scatter_reduce(g, node):
-    if node.args[4] != "sum" or not argument(node, 5, "include_self", True):
-        g.refuse("other than the sum, or without what was there", "take scatter_add, and divide by counts")
-    return add_at(g, node, *lines(g, node), node.args[3])
+    """The sum; that divided by the number of entries; or windows of all that come to a place, among whose equal ones AD divides."""
+    how, own = node.args[4], argument(node, 5, "include_self", True)
+    targets, sources = lines(g, node)
+    if how in ("amax", "amin"):
+        return largest_at(g, node, targets, sources, how == "amin", own)
+    if how not in ("sum", "mean"):
+        g.refuse("a product of what is put at one place", "multiply the parts, or take scatter_add")
+    like, count = result(node), torch.bincount(targets, minlength=result(node).numel()).reshape(result(node).shape)
+    x = node.args[0]
+    before = None
+    if not own and bool((count > 0).any()):
+        before = share(g, x, count == 0, like) or g.constant(torch.zeros(list(like.shape), dtype=like.dtype))
+    total = add_at(g, node, targets, sources, node.args[3], before=before)
+    if how == "sum":
+        return total
+    return g.add("Div", [total, g.data("counts", (count + int(own)).clamp(min=1).to(like.dtype))])
+
+
+def largest_at(g, node, targets, sources, smallest, own):
+    """Lines of all that comes to a place: what was there is the first of them, or alone where nothing comes. Shorter lines have their last entry
+    several times."""
+    x, values, like = node.args[0], node.args[3], result(node)
+    count = torch.bincount(targets, minlength=like.numel())
+    alone = torch.ones_like(count, dtype=torch.bool) if own else count == 0
+    name, unread = flat_beginning(g, x, like, count, smallest)
+    alone &= ~unread
+    length = count + alone.to(torch.int64)
+    most = int(length.max())
+    if most > MOST_ENTRIES or most * like.numel() > MOST_ADDED:
+        g.refuse(f"the largest of up to {most} entries, at {like.numel()} places: too large a table", "take it of parts")
+    order = torch.argsort(targets, stable=True)
+    rank = torch.arange(targets.numel()) - (count.cumsum(0) - count)[targets[order]] + alone.to(torch.int64)[targets[order]]
+    table = torch.zeros(like.numel(), most, dtype=torch.int64)
+    table[alone, 0] = torch.arange(like.numel())[alone]
+    table[targets[order], rank] = sources[order] + like.numel()
+    at = torch.arange(most).expand(like.numel(), most)
+    table = table.gather(1, torch.minimum(at, length[:, None] - 1))
+    numbers = torch.cat([v.tensor.detach().cpu().reshape(-1) for v in (x, values)])[table]
+    tied = ties(numbers, smallest) & (at < length[:, None])
+    if bool((~alone & (x.tensor.detach().cpu().reshape(-1) == like.detach().cpu().reshape(-1))).any()):
+        g.refuse("what was there is equal to the largest, and though it is left out PyTorch gives it a share of the gradient",
+                 "begin with numbers that are smaller, as -inf, or include_self=True")
+    both = g.add("Concat", [name, flat(g, values, like)], axis=0)
+    name = g.add("Reshape", [g.add("Gather", [both, g.data("places", table)], axis=0), g.integers([like.numel(), 1, 1, most])])
+    return g.add("Reshape", [window(g, name, most, smallest, tied), g.integers(like.shape)])
+
+
+def flat_beginning(g, x, like, count, smallest):
+    """What was there, and where it is infinity, less or larger than all that comes there: nobody reads it."""
+    unread = (count > 0) & (x.tensor.detach().cpu().reshape(-1) == (float("inf") if smallest else float("-inf")))
+    if id(x) in g.names or x.requires_grad or not bool(unread.any()):
+        return flat(g, x, like), torch.zeros_like(unread)
+    numbers = g.numbers(x).cpu().to(like.dtype).reshape(-1)
+    return g.data("data", numbers.masked_fill(unread, 0)), unread
 
 
 @operator("scatter")

@@ -66,16 +66,19 @@ def write_largest(g, node):
     name = g.of(node.args[0])
     name = g.add("Transpose", [name], perm=order) if order != sorted(order) else name
     name = g.add("Reshape", [name, g.integers(shape)])
-    numbers = x.detach().permute(order).reshape(rows, many) if len(node.results) == 1 else None
-    return {0: g.add("Reshape", [window(g, name, many, node.name.endswith("min"), numbers), g.integers(result(node).shape)])}
+    smallest = node.name.endswith("min")
+    tied = ties(x.detach().permute(order).reshape(rows, many), smallest) if len(node.results) == 1 else None
+    return {0: g.add("Reshape", [window(g, name, many, smallest, tied), g.integers(result(node).shape)])}
 
 
-def window(g, name, many, smallest, numbers):
-    """The largest or smallest of each line of many entries. numbers: the lines, where AD divides among the equal ones; else it takes the first."""
+def ties(numbers, smallest):
+    """Which entries of each line are its largest, or smallest."""
+    return (numbers == (numbers.amin(1, keepdim=True) if smallest else numbers.amax(1, keepdim=True))).cpu()
+
+
+def window(g, name, many, smallest, tied):
+    """The largest or smallest of each line of many entries. tied: those among which AD divides; else it takes the first."""
     name = g.add("Neg", [name]) if smallest else name
-    tied = None
-    if numbers is not None:
-        tied = (numbers == (numbers.amin(1, keepdim=True) if smallest else numbers.amax(1, keepdim=True))).cpu()
     if tied is None or int(tied.sum(1).max()) <= 1:
         name = g.add("MaxPool", [name], kernel_shape=[1, many])
     else:
@@ -129,8 +132,8 @@ def write_larger(g, node):
     for v in node.args[:2]:
         both.append(g.add("Reshape", [spread(g, v, like), flat]))
     name = g.add("Concat", both, axis=3)
-    numbers = torch.stack([v.tensor.detach().expand(shape).reshape(-1) for v in node.args[:2]], 1)
-    return {0: g.add("Reshape", [window(g, name, 2, "min" in node.name, numbers), g.integers(shape)])}
+    numbers, smallest = torch.stack([v.tensor.detach().expand(shape).reshape(-1) for v in node.args[:2]], 1), "min" in node.name
+    return {0: g.add("Reshape", [window(g, name, 2, smallest, ties(numbers, smallest)), g.integers(shape)])}
 
 
 @operator("sort", "topk")
@@ -163,7 +166,7 @@ def permuted(g, name, shape, axis, first):
 def write_median(g, node):
     """Along an axis: the entry that PyTorch took, of those that are equal, comes at the median's place."""
     if len(node.results) != 2:
-        g.refuse("the median of all, between whose equal entries AD divides", "take it along an axis: x.flatten().median(0).values")
+        return write_median_of_all(g, node)
     x, axis, chosen = node.args[0].tensor.detach().cpu(), node.args[1] % max(1, node.args[0].tensor.dim()), node.results[1].tensor.cpu()
     if not 0 < x.dim() or not 0 < x.shape[axis] <= MOST_SORTED or (axis == 0 and not g.whole) or bool(x.isnan().any()):
         g.refuse(f"a median of more than {MOST_SORTED} entries, of a number, or with NaN", "take it of parts, or the mean")
@@ -178,6 +181,22 @@ def write_median(g, node):
     name = g.add("Sorted", [name, g.integers([rank + 1])], domain="clarke", axis=axis, largest=0)
     keep = argument(node, 2, "keepdim", False)
     return {0: g.add("Gather", [name, g.integers([rank]) if keep else g.constant(torch.tensor(rank))], axis=axis)}
+
+
+def write_median_of_all(g, node):
+    """Among equal entries AD divides: the mean of as many medians, each time another of these at the median's place."""
+    x, like = node.args[0].tensor.detach().cpu().reshape(-1), result(node)
+    if not 0 < len(x) <= MOST_SORTED or bool(x.isnan().any()):
+        g.refuse(f"a median of more than {MOST_SORTED} entries, of none, or with NaN", "take it of parts, or the mean")
+    if not g.whole:
+        raise Unbatched
+    rank, tied = (len(x) - 1) // 2, torch.nonzero(x == like.detach().cpu()).reshape(-1).tolist()
+    places = torch.stack([placed(x, i, rank) for i in tied])
+    flat = g.add("Reshape", [g.of(node.args[0]), g.integers([len(x)])])
+    lines = g.add("Gather", [flat, g.data("places", places)], axis=0)
+    lines = g.add("Sorted", [lines, g.integers([rank + 1])], domain="clarke", axis=1, largest=0)
+    medians = g.add("Gather", [lines, g.constant(torch.tensor(rank))], axis=1)
+    return {0: g.add("ReduceMean", [medians, g.integers([0])], keepdims=0)}
 
 
 def placed(line, i, rank):
@@ -203,11 +222,119 @@ def write_running_sum(g, node):
     return g.add("Transpose", [name], perm=order) if axis != rank - 1 else name
 
 
-@operator("softplus", "mish")
-def write_softplus(g, node):
-    if node.name == "softplus" and (argument(node, 1, "beta", 1), argument(node, 2, "threshold", 20)) != (1, 20):
-        g.refuse("with another beta or threshold than 1 and 20", "write softplus(beta * x) / beta, which is the same function")
-    return g.add(node.name.capitalize(), [g.of(node.args[0])])
+@operator("_cdist_forward")
+def write_distances(g, node):
+    """The norm of each row of the one less each row of the other. Of a row less itself that is 0, whatever the row: no norm is taken."""
+    (a, b), order = node.args[:2], argument(node, 2, "p")
+    if order not in (1, 2):
+        g.refuse("a distance other than that of p 1 or 2", "write it with abs, pow, and amax or sum")
+    if a.tensor.dim() != b.tensor.dim() or a.tensor.shape[:-2] != b.tensor.shape[:-2]:
+        g.refuse("of tensors that have not the same axes before the last two", "give them these by expand")
+    if not g.whole:
+        raise Unbatched
+    shapes = [v.tensor.unsqueeze(axis).shape for v, axis in ((a, -2), (b, -3))]
+    less = g.add("Sub", [g.add("Reshape", [g.operand(v, result(node)), g.integers(shape)]) for v, shape in zip((a, b), shapes)])
+    places = g.integers([len(shapes[0]) - 1])
+    if order == 1:
+        return g.add("ReduceSum", [g.add("Abs", [less]), places], keepdims=0)
+    if node.args[0] is not node.args[1]:
+        return g.add("ReduceL2", [less, places], keepdims=0)
+    return norms_of_others(g, node, less)
+
+
+def norms_of_others(g, node, less):
+    """Norms of the entries of a square but for its diagonal, which is 0."""
+    shape = list(result(node).shape)
+    rows, before = shape[-1], len(shape) - 2
+    if rows < 2:
+        g.refuse("the distance of a row from itself alone", "it is 0")
+    pairs = torch.nonzero(~torch.eye(rows, dtype=torch.bool).reshape(-1)).reshape(-1)
+    back = torch.full((rows * rows,), len(pairs)).index_put((pairs,), torch.arange(len(pairs)))
+    less = g.add("Reshape", [less, g.integers([*shape[:-2], rows * rows, node.args[0].tensor.shape[-1]])])
+    norms = g.add("ReduceL2", [g.add("Gather", [less, g.integers(pairs.tolist())], axis=before), g.integers([before + 1])], keepdims=0)
+    both = g.add("Concat", [norms, g.constant(torch.zeros([*shape[:-2], 1], dtype=result(node).dtype))], axis=before)
+    return g.add("Reshape", [g.add("Gather", [both, g.integers(back.tolist())], axis=before), g.integers(shape)])
+
+
+# ---- Products, and largest entries so far
+
+
+def between(g, name, axis, first, last):
+    return g.add("Slice", [name] + [g.integers([n]) for n in (first, last, axis)])
+
+
+def require_own_type(g, node):
+    if node.kwargs.get("dtype") not in (None, node.args[0].tensor.dtype):
+        g.refuse("in another type", "cast before it, by to(dtype)")
+
+
+@operator("prod")
+def write_whole_product(g, node):
+    """Half of the entries times the others, until one is left. PyTorch's derivative is the product of the others, with zeros among them, too."""
+    x, like = node.args[0].tensor, result(node)
+    require_own_type(g, node)
+    if len(node.args) > 1 and x.dim() > 0:
+        axis, name = node.args[1] % x.dim(), g.of(node.args[0])
+    elif g.whole:
+        axis, name = 0, g.add("Reshape", [g.of(node.args[0]), g.integers([x.numel()])])
+    else:
+        raise Unbatched
+    count = x.shape[axis] if len(node.args) > 1 and x.dim() > 0 else x.numel()
+    if count == 0:
+        g.refuse("a product of no entries", "take 1")
+    while count > 1:
+        half = count // 2
+        both = g.add("Mul", [between(g, name, axis, 0, half), between(g, name, axis, half, 2 * half)])
+        name = g.add("Concat", [both, between(g, name, axis, 2 * half, count)], axis=axis) if count % 2 else both
+        count -= half
+    return g.add("Reshape", [name, g.integers(like.shape)])
+
+
+@operator("cumprod")
+def write_running_product(g, node):
+    """Each entry times the one before it, then times what is two before, four, and so on."""
+    x = node.args[0].tensor
+    require_own_type(g, node)
+    if x.numel() == 0:
+        g.refuse("of no entries", "leave it out")
+    name, step = g.of(node.args[0]), 1
+    axis = node.args[1] % max(1, x.dim())
+    size = x.shape[axis] if x.dim() > 0 else 1
+    while step < size:
+        later = g.add("Mul", [between(g, name, axis, step, size), between(g, name, axis, 0, size - step)])
+        name = g.add("Concat", [between(g, name, axis, 0, step), later], axis=axis)
+        step *= 2
+    return name if step > 1 else g.add("Identity", [name])
+
+
+@operator("cummax", "cummin")
+def write_running_largest(g, node):
+    """Windows of all entries so far, the last before the others: of equal ones PyTorch takes the last."""
+    x, chosen = node.args[0].tensor.detach(), node.results[1].tensor
+    if x.dim() == 0 or x.numel() == 0 or bool(x.isnan().any()):
+        g.refuse("of a number, of no entries, or with NaN", "leave it out")
+    axis, size, smallest = node.args[1] % x.dim(), x.shape[node.args[1]], node.name.startswith("cummin")
+    if axis == 0 and not g.whole:
+        raise Unbatched
+    if size > MOST_ENTRIES or x.numel() * size > MOST_PERMUTED:
+        g.refuse(f"windows of {size} entries, {x.numel()} times: too many", "take it of parts")
+    own = torch.arange(size)
+    equal = x.movedim(axis, -1) == node.results[0].tensor.detach().movedim(axis, -1)
+    last = torch.where(equal, own.to(x.device), -1).cummax(-1).values
+    if not torch.equal(last, chosen.movedim(axis, -1)):
+        g.refuse("a winner is not the last of the equal entries", "take cummax of what has no equal entries")
+    places = (own[:, None] - own).clamp(min=0)  # the last of a short window is there several times
+    name = g.add("Gather", [g.of(node.args[0]), g.constant(places)], axis=axis)
+    order = [a for a in range(x.dim() + 1) if a != axis + 1] + [axis + 1]
+    name = g.add("Transpose", [name], perm=order) if order != sorted(order) else name
+    rows = x.shape[0] if not g.whole else x.numel()
+    name = g.add("Reshape", [name, g.integers([rows, x.numel() // rows, 1, size])])
+    return {0: g.add("Reshape", [window(g, name, size, smallest, None), g.integers(x.shape)])}
+
+
+@operator("mish")
+def write_mish(g, node):
+    return g.add("Mish", [g.of(node.args[0])])
 
 
 @operator("_weight_norm_interface")

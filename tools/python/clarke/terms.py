@@ -8,7 +8,7 @@ differences. The data that all samples have (a divisor, say) is an input with a 
 from . import axes
 from .operators import OPERATORS, argument
 from .refused import Unbatched
-from .trace import Value
+from .trace import Value, values_in
 
 SUMS = {"sum", "mean", "dot"}
 LOSSES = {"nll_loss_forward", "nll_loss2d_forward", "binary_cross_entropy_with_logits", "binary_cross_entropy", "mse_loss", "huber_loss",
@@ -56,7 +56,9 @@ def rank_of(g, node):
 
 
 def leaf(g, node):
-    """The terms of a sum, a mean, or a loss, and how many axes they have."""
+    """The terms of a sum, a mean, or a loss, and how many axes they have. Rows of a parameter, as many as samples, are none of theirs."""
+    if any(v.requires_grad and g.names.get(id(v)) not in g.active for v in values_in(node.args)):
+        raise Unbatched
     if node.name in LOSSES:
         likely = node.name.startswith("nll")
         if node.args[0].tensor.dim() <= likely or not (likely or axes.is_first(g, node.args[0])):
