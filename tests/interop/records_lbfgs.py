@@ -148,6 +148,15 @@ def edges(folder):
     expect(said["answer"] == "undecided" and "its closure changes parameters" in said["why"], f"a closure that clamps: {said}")
     said = large(os.path.join(folder, "nan"), torch.float64, 1.0, {}, within=lambda model, loss: loss * float("nan"), steps=1)[0]
     expect(said["answer"] == "undecided" and said["why"].startswith("LBFGS: its loss"), f"a closure that gives NaN: {said}")
+    run, model = os.path.join(folder, "nothing"), network(torch.float64)
+    optimizer = torch.optim.LBFGS(model.parameters())
+    with clarke.record(run, model, optimizer=optimizer, light=True, again=False):
+        model(torch.ones(2, 5, dtype=torch.float64)).sum().backward()
+    try:
+        optimizer.step()
+        expect(False, "a step without a closure")
+    except TypeError:  # PyTorch's own
+        pass
     said = large(os.path.join(folder, "float"), torch.float64, 1.0, {}, within=lambda model, loss: loss.item())
     expect(all(s["answer"] in GOOD for s in said), f"a closure that gives a float: {said}")
 

@@ -142,6 +142,30 @@ def places(folder):
     expect(len(optimizer._optimizer_step_pre_hooks) == len(optimizer._optimizer_step_post_hooks) == 0, "hooks are left")
 
 
+def hooked(folder):
+    """Others' hooks behind a step are run, once each, whether they were there first or not; what they change is behind the step."""
+    torch.manual_seed(7)
+    x, y = torch.randn(9, 6), torch.randint(0, 3, (9,))
+    for first in True, False:
+        run, model, seen = os.path.join(folder, f"hooked-{first}"), network(), []
+        optimizer = O.SGD(model.parameters(), lr=0.1, momentum=0.9)
+
+        def add(optimizer=optimizer, model=model, seen=seen):
+            return optimizer.register_step_post_hook(lambda *_: seen.append(model[2].bias.data.mul_(0.5)))
+        if first:
+            add()
+        for k in range(3):
+            optimizer.zero_grad()
+            with clarke.record(run, model, optimizer=optimizer, step=k, append=k > 0, light=True, again=False):
+                F.cross_entropy(model(x), y).backward()
+            if k == 0 and not first:
+                add()
+            optimizer.step()
+            expect(len(seen) == k + 1 and ask(run, k)["answer"] == BITS, f"a hook of another, first {first}, step {k}: {len(seen)} {ask(run, k)}")
+        optimizer.step()
+        expect(len(seen) == 4 and ask(run, 2)["answer"] == BITS and len(optimizer._optimizer_step_post_hooks) <= 2, f"a step that is not recorded, first {first}")
+
+
 def changed_gradients(folder):
     """Clipped, scaled, accumulated."""
     x, y = data()
@@ -811,7 +835,7 @@ def away(run, name, by):
 def main():
     torch.manual_seed(7)
     with tempfile.TemporaryDirectory() as folder:
-        for part in (programs, fault, places, changed_gradients, accumulated, several, averages, not_made, outermost, tampered, sparse, whole, libraries, epsilon, own, package):
+        for part in (programs, fault, places, hooked, changed_gradients, accumulated, several, averages, not_made, outermost, tampered, sparse, whole, libraries, epsilon, own, package):
             part(folder)
     finish()
 

@@ -41,7 +41,9 @@ class Evaluated(Update):
         if "missing" in self.told:
             return None
         given = dict(kwargs)
-        closure = given.pop("closure", None) or args[1]
+        closure = given.pop("closure", None) or (args[1] if len(args) > 1 else None)
+        if closure is None:  # step() says so
+            return None
         return (args[0], self.seen(optimizer, closure)), given
 
     def seen(self, optimizer, closure):
@@ -107,7 +109,7 @@ class Evaluated(Update):
                     self.put(part, name, None, of)
 
     def end(self, optimizer, args, kwargs):
-        if threading.get_ident() == self.thread and self.told is not None and "missing" not in self.told and not is_inner(optimizer, sys._getframe(1)):
+        if threading.get_ident() == self.thread and self.told is not None and "missing" not in self.told and not (self.made or is_inner(optimizer, sys._getframe(1))):
             with _disable_current_modes(), torch.no_grad():
                 self.attempt(self.put_evaluations)
         super().end(optimizer, args, kwargs)

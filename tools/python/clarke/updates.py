@@ -15,6 +15,7 @@ from .refused import Refused
 from .sparse import dense, sizes, times
 
 WAITING = weakref.WeakKeyDictionary()  # the update of each optimizer whose step has not come yet
+ENDED = weakref.WeakKeyDictionary()  # hooks that are to be removed once no step goes through an optimizer's
 PARTS = "before", "gradient", "after"
 
 
@@ -71,6 +72,8 @@ class Update:
         self.hooks = self.hook(optimizer)
 
     def hook(self, optimizer):
+        for hook in ENDED.pop(optimizer, ()):
+            hook.remove()
         hooks = [optimizer.register_step_pre_hook(self.begin), optimizer.register_step_post_hook(self.end)]
         optimizer._optimizer_step_post_hooks.move_to_end(hooks[1].id, last=False)  # before others change what the step has made
         return hooks
@@ -90,13 +93,13 @@ class Update:
                     self.told["missing"] = "no parameter had a gradient when step() was called: zero_grad() belongs behind it, or before the record"
 
     def end(self, optimizer, args, kwargs):
-        if threading.get_ident() != self.thread or self.told is None or is_inner(optimizer, sys._getframe(1)):
+        if threading.get_ident() != self.thread or self.told is None or self.made or is_inner(optimizer, sys._getframe(1)):
             return
         with _disable_current_modes(), torch.no_grad():
             if "missing" not in self.told:
                 self.attempt(self.keep, optimizer, "after", False)
         self.made = True
-        self.release()
+        self.release(stepping=True)
         if self.ready:
             self.write()
 
@@ -154,11 +157,14 @@ class Update:
                           "see docs/outside.md for what made it")
         self.tensors["/".join(x for x in (part, slot, name) if x is not None)] = t.detach().clone()
 
-    def release(self):
+    def release(self, stepping=False):
+        """stepping: step() goes through the hooks behind it; where there are others, none may be removed there."""
+        optimizer = self.optimizer()
+        if stepping and len(optimizer._optimizer_step_post_hooks) > 1:
+            ENDED.setdefault(optimizer, []).append(self.hooks.pop())
         for hook in self.hooks:
             hook.remove()
         self.hooks, self.record = [], None
-        optimizer = self.optimizer()
         if optimizer is not None and WAITING.get(optimizer) is self:
             del WAITING[optimizer]
 
@@ -209,6 +215,7 @@ class Update:
                 return
             self.put_in(folder, mine[0], mine[0]["files"])
             folder.commit(run, before)
+            self.tensors = {}
 
 
 def named_in_cells(function, name):
