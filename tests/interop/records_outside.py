@@ -162,11 +162,8 @@ def places():
     def squared(h):
         g = h[:, None]
         return torch.cdist(g, g).sum()
-    try:
-        found = found_of(Of(squared, [1.0, 2, 3]), torch.ones(3))
-    except clarke.Refused as why:
-        found = str(why)
-    REPORT.check("cannot be written" in str(found), "the distance of a point to itself is 0 everywhere, and no kink", found)
+    found = found_of(Of(squared, [1.0, 2, 3]), torch.ones(3))
+    REPORT.check(found is None, "the distance of a point to itself is 0 everywhere, and no kink", found)
     REPORT.check(found_of(Of(lambda h: h.norm(), [1.0, 0, 0]), torch.ones(3)) is None, "a norm that is not 0")
     REPORT.check(found_of(Of(lambda h: h.norm(), [1e-30, 0, 0]), torch.ones(3)) is None, "a norm of squares that became 0 is not taken for one of zeros")
     REPORT.check(found_of(Of(lambda h: h[:1].std(correction=0) + h.sum(), [1.0, 2, 3]), torch.ones(3)) is None, "the deviation of one number is 0 everywhere")
