@@ -2,6 +2,7 @@
 
 #include "base/stop.h"
 #include "step/piece.h"
+#include "step/wolfe.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -83,9 +84,8 @@ clarke_lbfgs_drop(clarke_lbfgs *l)
 
 /* --- numbers ------------------------------------------------------------------------------------------------------ */
 
-/* A rational of too many bits goes on as a ball. */
-static void
-shorten(clarke_number *x)
+void
+clarke_lbfgs_shorten(clarke_number *x)
 {
   clarke_number least;
   mpq_t q;
@@ -124,7 +124,7 @@ clarke_lbfgs_dot(clarke_number *sum, const clarke_number *x, const clarke_number
     clarke_piece_widen(sum, q, &size);
     clarke_piece_off(sum, 0, 0, 2 * n, h->rounding.tiny);
   }
-  shorten(sum);
+  clarke_lbfgs_shorten(sum);
   clarke_number_clear(&product);
   clarke_number_clear(&size);
   mpq_clear(q);
@@ -143,7 +143,7 @@ add_multiple(clarke_number *y, const clarke_number *a, const clarke_number *x, s
     clarke_number_set(&before, &y[i]);
     clarke_number_add(&y[i], &y[i], &move, BITS);
     clarke_piece_round(&y[i], h, NULL, &before, NULL, &move);
-    shorten(&y[i]);
+    clarke_lbfgs_shorten(&y[i]);
   }
   clarke_number_clear(&move);
   clarke_number_clear(&before);
@@ -156,7 +156,7 @@ multiply(clarke_number *y, const clarke_number *a, const clarke_number *x, size_
   for (size_t i = 0; i < n; i++) {
     clarke_number_mul(&y[i], a, &x[i], BITS);
     clarke_piece_round(&y[i], h, NULL, &y[i], NULL, NULL);
-    shorten(&y[i]);
+    clarke_lbfgs_shorten(&y[i]);
   }
 }
 
@@ -173,7 +173,7 @@ subtract(clarke_number *y, const clarke_number *a, const clarke_number *b, size_
 {
   for (size_t i = 0; i < n; i++) {
     clarke_number_sub(&y[i], a != NULL ? &a[i] : &y[i], &b[i], BITS);
-    shorten(&y[i]);
+    clarke_lbfgs_shorten(&y[i]);
   }
 }
 
@@ -291,6 +291,8 @@ typedef struct {
   const clarke_number *g, *loss;
   clarke_number before; /* the loss of the iteration before; */
   bool known;           /* if it is */
+  clarke_number *begin; /* where a line search begins */
+  clarke_wolfe_point found; /* and what it ends at; g and loss are then its */
 } lbfgs_step;
 
 static clarke_status
@@ -388,6 +390,65 @@ is_flat(const lbfgs_step *s)
   return sign == 2 ? 2 : sign > 0;
 }
 
+static clarke_status
+evaluate_at(void *of, const clarke_number *t, const clarke_number **g, const clarke_number **loss, clarke_error *err)
+{
+  lbfgs_step *s = of;
+  clarke_status status;
+
+  set_all(s->l->theta, s->begin, s->l->n);
+  add_multiple(s->l->theta, t, s->l->d, s->l->n, s->h);
+  status = ask(s, err);
+  if (status == CLARKE_OK && s->loss == NULL)
+    status = clarke_fail(err, CLARKE_EINPUT, "evaluation %zu has no 'loss', by which a line search goes", s->evaluations);
+  *g = s->g;
+  *loss = s->loss;
+  return status;
+}
+
+static void
+slope_of(void *of, clarke_number *slope, const clarke_number *g)
+{
+  const lbfgs_step *s = of;
+
+  clarke_lbfgs_dot(slope, g, s->l->d, s->l->n, s->h);
+}
+
+/* How many evaluations may follow a search's first one. */
+static size_t
+left_of(const lbfgs_step *s)
+{
+  const size_t most = mpz_get_ui(mpq_numref(s->h->of[CLARKE_HYPER_MAX_EVAL])); /* a million at most */
+
+  return most > s->evaluations ? most - s->evaluations : 0;
+}
+
+/* Theta moves to where the strong Wolfe conditions are met, or as close as the search comes. */
+static clarke_status
+search_line(lbfgs_step *s, clarke_error *err)
+{
+  clarke_lbfgs *l = s->l;
+  const clarke_wolfe_search of = {.n = l->n, .most = left_of(s), .d = l->d, .evaluate = evaluate_at, .slope = slope_of, .of = s};
+  clarke_status status;
+
+  if (s->loss == NULL)
+    return clarke_fail(err, CLARKE_EINPUT, "evaluation %zu has no 'loss', by which a line search goes", s->evaluations);
+  set_all(s->begin, l->theta, l->n);
+  clarke_number_set_si(&s->found.t, 0);
+  clarke_number_set(&s->found.loss, &s->before);
+  set_all(s->found.g, l->previous, l->n);
+  slope_of(s, &s->found.slope, l->previous);
+  status = clarke_wolfe_find(&s->found, &l->t, &of, err);
+  if (status != CLARKE_OK)
+    return status;
+  clarke_number_set(&l->t, &s->found.t);
+  set_all(l->theta, s->begin, l->n);
+  add_multiple(l->theta, &l->t, l->d, l->n, s->h);
+  s->g = s->found.g;
+  s->loss = &s->found.loss;
+  return CLARKE_OK;
+}
+
 /* One iteration, up to theta's move; *flat: it does not move. */
 static clarke_status
 iterate(lbfgs_step *s, bool *flat, clarke_error *err)
@@ -415,6 +476,8 @@ iterate(lbfgs_step *s, bool *flat, clarke_error *err)
   if (is == 2)
     return vague("is the slope above minus --tolerance-change", err);
   *flat = is != 0;
+  if (!*flat && s->h->searches)
+    return search_line(s, err);
   if (!*flat)
     add_multiple(l->theta, &l->t, l->d, l->n, s->h);
   return CLARKE_OK;
@@ -497,7 +560,7 @@ make_step(lbfgs_step *s, clarke_lbfgs_end *end, clarke_error *err)
     *end = CLARKE_LBFGS_ITERATIONS;
     if (mpq_cmp_ui(s->h->of[CLARKE_HYPER_MAX_ITER], s->iterations, 1) <= 0)
       return status;
-    status = ask(s, err);
+    status = s->h->searches ? CLARKE_OK : ask(s, err);
     if (status == CLARKE_OK)
       status = find_end(s, &ends, end, err);
   }
@@ -511,8 +574,16 @@ clarke_lbfgs_step(clarke_lbfgs *l, clarke_lbfgs_end *end, size_t *n, clarke_lbfg
   clarke_status status;
 
   clarke_number_init(&s.before);
-  status = make_step(&s, end, err);
+  s.begin = clarke_numbers(l->n);
+  status = clarke_wolfe_point_init(&s.found, l->n, err);
+  if (s.begin == NULL)
+    status = clarke_no_memory(err);
+  if (status == CLARKE_OK)
+    status = make_step(&s, end, err);
   clarke_number_clear(&s.before);
+  clarke_wolfe_point_clear(&s.found, l->n);
+  if (s.begin != NULL)
+    clarke_numbers_free(s.begin, l->n);
   *n = s.evaluations;
   return status;
 }

@@ -43,6 +43,8 @@ clarke_lbfgs_pair *clarke_lbfgs_append(clarke_lbfgs *l);
 /* The oldest one goes. */
 void clarke_lbfgs_drop(clarke_lbfgs *l);
 
+/* A rational of too many bits goes on as a ball. */
+void clarke_lbfgs_shorten(clarke_number *x);
 /* sum = x y, with all that such a sum in floats, in whatever order, may be. */
 void clarke_lbfgs_dot(clarke_number *sum, const clarke_number *x, const clarke_number *y, size_t n, const clarke_hypers *h);
 /* The pairs that make a direction, the oldest being number 0; what is handed out lasts until the next is asked for. */
@@ -62,7 +64,8 @@ int clarke_lbfgs_is_small(const clarke_number *x, size_t n, const mpq_t bound);
 /* Above it, y s makes a pair: 1e-10. */
 void clarke_lbfgs_least(mpq_t q);
 
-/* One step. n: how often it evaluated. Errors: what evaluate() returns; a loss that is not there, and decides; balls that do not tell (CLARKE_EVAGUE). */
+/* One step; theta is where evaluate() is asked. n: how often that was. Errors: what it returns; a loss that is not there, and decides; balls that do not tell
+ * (CLARKE_EVAGUE). */
 clarke_status clarke_lbfgs_step(clarke_lbfgs *l, clarke_lbfgs_end *end, size_t *n, clarke_lbfgs_evaluate evaluate, void *of, const clarke_hypers *h,
                                 clarke_error *err);
 

@@ -735,6 +735,8 @@ check_evaluating(clarke_hypers *h, const clarke_rule *r, clarke_error *err)
     return clarke_fail(err, CLARKE_EINPUT, "%s has no --eps-place, no --decay and no --preconditioned", r->name);
   if (!h->given[CLARKE_HYPER_MAX_EVAL])
     mpq_set_ui(h->of[CLARKE_HYPER_MAX_EVAL], mpz_get_ui(mpq_numref(h->of[CLARKE_HYPER_MAX_ITER])) * 5 / 4, 1);
+  if (h->searches && mpq_sgn(h->of[CLARKE_HYPER_MAX_EVAL]) == 0)
+    return clarke_fail(err, CLARKE_EINPUT, "--line-search strong_wolfe needs --max-eval from 1 on; with 0 PyTorch fails");
   return CLARKE_OK;
 }
 
@@ -768,6 +770,8 @@ check_values(const clarke_hypers *h, const clarke_rule *r, clarke_error *err)
     return clarke_fail(err, CLARKE_EINPUT, "%s has no --nesterov (torch-sgd has; see nag and nadam)", r->name);
   if ((h->plain || h->matches) && !clarke_rule_takes(r, CLARKE_HYPER_NS_STEPS))
     return clarke_fail(err, CLARKE_EINPUT, "%s has no --%s (torch-muon has)", r->name, h->plain ? "no-nesterov" : "adjust");
+  if (h->searches && !r->evaluates)
+    return clarke_fail(err, CLARKE_EINPUT, "%s has no --line-search (torch-lbfgs has)", r->name);
   if (h->preconditioned && r->slot[CLARKE_SLOT_U])
     return clarke_fail(err, CLARKE_EINPUT, "%s has no --preconditioned: its gradients are divided by more than a root of v", r->name);
   if (r->slot[CLARKE_SLOT_SIZE]

@@ -56,6 +56,7 @@ typedef struct {
   clarke_decay_kind decay;
   bool nesterov, plain;  /* plain: without Nesterov's momentum, of torch-muon, which has it */
   bool matches;          /* torch-muon's step size is that of match_rms_adamw */
+  bool searches;         /* torch-lbfgs has the line search of the strong Wolfe conditions (step/wolfe.h) */
   bool preconditioned; /* the gradients are ghat: no v is used */
   clarke_step_rounding rounding; /* then a step's numbers hold all that such a program may get (docs/step.md) */
   const clarke_number *product;  /* of torch-nadam's mu, those of the step too, where it is known already (clarke_rule_products); or NULL */

@@ -118,6 +118,13 @@ LBFGS = [  # settings of torch's, so many steps: of one iteration and of many, w
     ({"lr": 0.5, "max_iter": 1}, 12), ({"max_iter": 1, "history_size": 2}, 10), ({"lr": 0.75}, 1), ({"history_size": 3, "max_iter": 7}, 3), ({"history_size": 1, "max_iter": 4}, 4),
     ({"lr": 0.25, "max_iter": 9, "max_eval": 4}, 3), ({"tolerance_grad": 0.5, "max_iter": 9}, 3), ({"tolerance_change": 0.25, "max_iter": 9}, 3), ({"tolerance_change": 0, "tolerance_grad": 0, "max_iter": 6}, 1),
 ]
+WOLFE = [{}, {"max_iter": 1}, {"max_iter": 4, "lr": 0.125}, {"lr": 8, "max_iter": 5}, {"lr": 64, "max_iter": 2}, {"max_iter": 9, "max_eval": 4}, {"max_iter": 3, "history_size": 1},
+         {"max_iter": 5, "max_eval": 1}, {"tolerance_change": 0.125, "max_iter": 9}, {"tolerance_grad": 0.5, "max_iter": 9}, {"lr": 1 / 1024, "max_iter": 3}, {"lr": 1 / 1024, "max_eval": 3}]
+FUNCTIONS = {  # smooth; with many minima; with kinks; not convex at first. On a line, as of |x|, the root is of 0, and rounding decides which way torch goes.
+    "roots": lambda a, p: (1 + (a @ p) ** 2).sqrt().sum() + (p * p).sum() / 4, "waves": lambda a, p: (3 * (a @ p)).sin().sum() + (p * p).sum() / 8,
+    "kinks": lambda a, p: (a @ p - 0.25).abs().sum() + (p * p).sum() / 16,
+    "bell": lambda a, p: -(-(p * p).sum() / 8).exp(),
+}
 
 
 def lbfgs(folder, rng):
@@ -154,6 +161,44 @@ def lbfgs(folder, rng):
     return worst
 
 
+def searched(folder, rng):
+    """With a line search: theta at each evaluation is torch's, too, and as often."""
+    worst, n_all = 0, 0
+    for name, function in FUNCTIONS.items():
+        for given in WOLFE[name in ("waves", "kinks"):]:  # of those not for long: balls grow
+            n = rng.choice([1, 2, 6])
+            a, p = torch.tensor([[rng.uniform(-1, 1) for _ in range(n)] for _ in range(n)]), torch.nn.Parameter(torch.tensor([rng.uniform(-2, 2) for _ in range(n)]))
+            seen, found, at, optimizer = [], [], [], torch.optim.LBFGS([p], line_search_fn="strong_wolfe", **given)
+            (folder / "s.json").write_text(json.dumps({"theta": [str(Fraction(x)) for x in p.tolist()]}))
+
+            def closure():
+                optimizer.zero_grad()
+                loss = function(a, p)
+                loss.backward()
+                (folder / f"g{len(seen)}.json").write_text(json.dumps({"g": [str(Fraction(x)) for x in p.grad.tolist()], "loss": str(Fraction(loss.item()))}))
+                seen.append(str(folder / f"g{len(seen)}.json"))
+                at.append(p.tolist())
+                return loss
+            for _ in range(2):
+                del at[:]
+                optimizer.step(closure)
+                found.append((at[:], {"theta": p.detach().clone()} | {key: torch.as_tensor(x).clone() for key, x in optimizer.state[p].items() if key in ("d", "t", "H_diag")}))
+            options = [w for key, value in given.items() if key != "lr" for w in (f"--{key.replace('_', '-')}", str(Fraction(value)))]
+            ran = subprocess.run([CLARKE, "step", "torch-lbfgs", "--line-search", "strong_wolfe", "--state", str(folder / "s.json"), *[w for file in seen for w in ("--gradient", file)],
+                                  "--eta", str(Fraction(given.get("lr", 1))), "--limit", "bits=4096", *options, "--json"], capture_output=True, text=True)
+            assert ran.returncode == 0, (name, given, ran.stderr)
+            steps = json.loads(ran.stdout)["steps"]
+            assert [len(where) for where, _ in found] == [s["evaluations"] for s in steps], (name, given, [len(where) for where, _ in found], [(s["evaluations"], s["end"]) for s in steps])
+            error = 0
+            for (where, mine), s in zip(found, steps):
+                mine = [(t.flatten().tolist(), s[key] if isinstance(s[key], list) else [s[key]]) for key, t in mine.items()] + list(zip(where, s["asked"], strict=True))
+                error = max(error, *(abs(x - number(y)) / max(1, abs(x)) for floats, said in mine for x, y in zip(floats, said, strict=True)))
+            print(f"strong_wolfe   {name:8} {n} {given!s:45} {len(seen)} evaluations {error:.1e}, ended by {sorted({s['end'] for s in steps})}")
+            worst, n_all = max(worst, error), n_all + len(seen)
+    assert n_all > 300
+    return worst
+
+
 def main():
     sys.set_int_max_str_digits(0)
     torch.set_default_dtype(torch.float64)  # NAdam keeps its product of mu in the default type
@@ -167,7 +212,7 @@ def main():
             error = max(abs(x - y) for a, b in pairs for of_a, of_b in zip(a, b) for x, y in zip(of_a, of_b))
             print(f"{rule:14} {str(options):70} {error:.1e}")
             worst = max(worst, error)
-        worst = max(worst, matrices(Path(name), rng), lbfgs(Path(name), rng))
+        worst = max(worst, matrices(Path(name), rng), lbfgs(Path(name), rng), searched(Path(name), rng))
     return worst > 1e-13
 
 

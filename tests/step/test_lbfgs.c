@@ -4,6 +4,7 @@
 #include "step/judge_lbfgs.h"
 #include "step/lbfgs.h"
 #include "step/piece.h"
+#include "step/wolfe.h"
 
 #include <math.h>
 #include <string.h>
@@ -225,6 +226,90 @@ START_TEST(a_record)
 }
 END_TEST
 
+/* The loss (t - 1)^2 and its slope. */
+typedef struct {
+  clarke_number g, loss;
+  int asked;
+} parabola;
+
+static clarke_status
+evaluate_parabola(void *of, const clarke_number *t, const clarke_number **g, const clarke_number **loss, clarke_error *err)
+{
+  parabola *p = of;
+  clarke_number one;
+
+  (void)err;
+  clarke_number_init(&one);
+  clarke_number_set_si(&one, 1);
+  clarke_number_sub(&p->g, t, &one, 64);
+  clarke_number_mul(&p->loss, &p->g, &p->g, 64);
+  clarke_number_add(&p->g, &p->g, &p->g, 64);
+  clarke_number_clear(&one);
+  p->asked++;
+  *g = &p->g;
+  *loss = &p->loss;
+  return CLARKE_OK;
+}
+
+static void
+slope_of_parabola(void *of, clarke_number *slope, const clarke_number *g)
+{
+  (void)of;
+  clarke_number_set(slope, g);
+}
+
+/* From 0, where the loss is 1 and the slope -2, by 4, is too far; the cubic's lowest point is that of the parabola. With no more evaluations 0 is best. */
+START_TEST(a_search)
+{
+  for (size_t most = 0; most < 2; most++) {
+    parabola p = {.asked = 0};
+    clarke_number d, t;
+    clarke_wolfe_point found;
+    const clarke_wolfe_search s = {.n = 1, .most = most, .d = &d, .evaluate = evaluate_parabola, .slope = slope_of_parabola, .of = &p};
+
+    clarke_number_init(&p.g);
+    clarke_number_init(&p.loss);
+    clarke_number_init(&d);
+    clarke_number_init(&t);
+    clarke_number_set_si(&d, 1);
+    clarke_number_set_si(&t, 4);
+    OK(clarke_wolfe_point_init(&found, 1, &error));
+    clarke_number_set_si(&found.loss, 1);
+    clarke_number_set_si(&found.slope, -2);
+    clarke_number_set_si(&found.g[0], -2);
+    OK(clarke_wolfe_find(&found, &t, &s, &error));
+    ck_assert(found.t.exact && mpq_cmp_ui(found.t.q, most, 1) == 0 && mpq_cmp_ui(found.loss.q, 1 - most, 1) == 0);
+    ck_assert_int_eq(p.asked, (int)most + 1);
+    clarke_wolfe_point_clear(&found, 1);
+    clarke_number_clear(&p.g);
+    clarke_number_clear(&p.loss);
+    clarke_number_clear(&d);
+    clarke_number_clear(&t);
+  }
+}
+END_TEST
+
+/* A short rational stays; one of too many bits is enclosed. */
+START_TEST(short_ones)
+{
+  clarke_number x;
+  mpq_t q;
+
+  mpq_init(q);
+  clarke_number_init(&x);
+  mpq_set_si(q, 1, 3);
+  clarke_number_set_q(&x, q);
+  clarke_lbfgs_shorten(&x);
+  ck_assert(x.exact && mpq_equal(x.q, q));
+  mpq_div_2exp(q, q, 1 << 20);
+  clarke_number_set_q(&x, q);
+  clarke_lbfgs_shorten(&x);
+  ck_assert(!x.exact);
+  mpq_clear(q);
+  clarke_number_clear(&x);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -235,5 +320,7 @@ main(void)
   tcase_add_test(tests, sizes);
   tcase_add_test(tests, a_step);
   tcase_add_test(tests, a_record);
+  tcase_add_test(tests, a_search);
+  tcase_add_test(tests, short_ones);
   return run_tests();
 }

@@ -20,7 +20,7 @@
 enum {
   OPTION_STATE = 256, OPTION_GRADIENT, OPTION_EPS_PLACE, OPTION_DECAY, OPTION_NESTEROV, OPTION_PRECONDITIONED,
   OPTION_AGAINST, OPTION_WITHIN, OPTION_RULE, OPTION_STEP, OPTION_OPTIMIZER,
-  OPTION_GAMMA, OPTION_NO_NESTEROV, OPTION_ADJUST, OPTION_HYPER = 512, /* and on */
+  OPTION_GAMMA, OPTION_NO_NESTEROV, OPTION_ADJUST, OPTION_LINE_SEARCH, OPTION_HYPER = 512, /* and on */
 };
 
 #define MOST_GRADIENTS 4096
@@ -31,7 +31,7 @@ typedef struct {
   const char **gradient;
   clarke_eps_place place;
   clarke_decay_kind decay;
-  bool nesterov, plain, matches, preconditioned, json, is_run;
+  bool nesterov, plain, matches, searches, preconditioned, json, is_run;
   clarke_step_request run; /* is_run: the rule is a folder's name */
   clarke_watch_limits watch;
 } request;
@@ -65,6 +65,7 @@ static const struct argp_option options[] = {
   {"tolerance-grad", OPTION_HYPER + CLARKE_HYPER_TOLERANCE_GRAD, "Q", 0, "of torch-lbfgs: it ends where no gradient is larger (1e-7)", 0},
   {"tolerance-change", OPTION_HYPER + CLARKE_HYPER_TOLERANCE_CHANGE, "Q", 0, "of torch-lbfgs: where theta, or the loss, changes by less (1e-9)", 0},
   {"history-size", OPTION_HYPER + CLARKE_HYPER_HISTORY_SIZE, "N", 0, "of torch-lbfgs: so many pairs make the direction (100)", 0},
+  {"line-search", OPTION_LINE_SEARCH, "HOW", 0, "of torch-lbfgs: none, or strong_wolfe (none)", 0},
   {"adjust", OPTION_ADJUST, "HOW", 0, "of torch-muon: original, or match_rms_adamw (original)", 0},
   {"eps", OPTION_HYPER + CLARKE_HYPER_EPS, "Q", 0, "beside the root", 0},
   {"eps-place", OPTION_EPS_PLACE, "WHERE", 0, "inside the root or outside (the rule's)", 0},
@@ -143,7 +144,7 @@ is_folder(const char *path)
 static void
 check_run(const request *q, const struct argp_state *state)
 {
-  bool given = q->state != NULL || q->n_gradients > 0 || q->against != NULL || q->within != NULL || q->nesterov || q->plain || q->matches || q->preconditioned
+  bool given = q->state != NULL || q->n_gradients > 0 || q->against != NULL || q->within != NULL || q->nesterov || q->plain || q->matches || q->searches || q->preconditioned
                || q->place != CLARKE_EPS_OF_RULE || q->decay != CLARKE_DECAY_OF_RULE;
 
   for (int k = 0; k < CLARKE_N_HYPERS; k++)
@@ -207,6 +208,9 @@ parse(int key, char *arg, struct argp_state *state)
     return 0;
   case OPTION_ADJUST:
     q->matches = take_word(arg, "original", "match_rms_adamw", "adjust", state) == 2;
+    return 0;
+  case OPTION_LINE_SEARCH:
+    q->searches = take_word(arg, "none", "strong_wolfe", "line-search", state) == 2;
     return 0;
   case OPTION_PRECONDITIONED:
     q->preconditioned = true;
@@ -301,6 +305,7 @@ set_hypers(work *w, const request *q, clarke_error *err)
   w->hypers.nesterov = q->nesterov;
   w->hypers.plain = q->plain;
   w->hypers.matches = q->matches;
+  w->hypers.searches = q->searches;
   w->hypers.preconditioned = q->preconditioned;
   return clarke_rule_check(&w->hypers, w->rule, err);
 }

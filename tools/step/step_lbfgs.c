@@ -22,7 +22,7 @@ typedef struct {
   clarke_step_vectors state, evaluation;
   bool scalar;
   size_t next, steps; /* the next file of a gradient; steps that were made */
-  json_t *list;
+  json_t *list, *asked; /* asked: where the step has evaluated */
   clarke_text proof, told;
   size_t compared;
   int answer;
@@ -163,11 +163,103 @@ read_state(lbfgs_work *w, clarke_error *err)
 
 /* --- evaluations -------------------------------------------------------------------------------------------------------- */
 
+static json_t *
+number_json(const clarke_number *x)
+{
+  char *text = clarke_number_text(x);
+  json_t *j = json_string(text);
+
+  free(text);
+  return j;
+}
+
+/* One number, a list, or a list of lists. */
+static json_t *
+part_json(const lbfgs_work *w, int part)
+{
+  const size_t columns = columns_of(&w->l, part);
+  json_t *all = json_array();
+
+  if (part == LENGTH || part == SCALE || (part == THETA && w->scalar)) {
+    json_decref(all);
+    return number_json(number_at(&w->l, part, 0, 0));
+  }
+  for (size_t r = 0; r < rows_of(&w->l, part); r++) {
+    json_t *row = part == DIRS || part == STEPS ? json_array() : json_incref(all);
+
+    for (size_t c = 0; c < columns; c++)
+      clarke_json_append(&row, number_json(number_at(&w->l, part, r, c)));
+    if (part == DIRS || part == STEPS)
+      clarke_json_append(&all, row);
+    else
+      json_decref(row);
+  }
+  return all;
+}
+
 static void
 put_exact(FILE *to, const clarke_number *x)
 {
   putc(' ', to);
   mpq_out_str(to, 10, x->q);
+}
+
+static clarke_status
+put_number(FILE *to, const clarke_number *x, clarke_error *err)
+{
+  char *text = clarke_number_text(x);
+
+  if (text == NULL)
+    return clarke_no_memory(err);
+  if (strlen(text) > LONG_TEXT)
+    fprintf(to, " %.17g...", clarke_number_double(x));
+  else
+    fprintf(to, " %s", text);
+  free(text);
+  return CLARKE_OK;
+}
+
+static clarke_status
+put_numbers(FILE *to, const lbfgs_work *w, int part, size_t row, clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+
+  for (size_t c = 0; c < columns_of(&w->l, part) && status == CLARKE_OK; c++)
+    status = put_number(to, number_at(&w->l, part, row, c), err);
+  putc('\n', to);
+  return status;
+}
+
+/* A line search evaluates at other points than those that theta has behind a step, which are told. */
+static clarke_status
+tell_asked(lbfgs_work *w, clarke_error *err)
+{
+  if (!w->q->hypers->searches)
+    return CLARKE_OK;
+  clarke_json_append(&w->asked, part_json(w, THETA));
+  fprintf(w->told.to, "step %zu evaluates at", w->steps + 1);
+  return put_numbers(w->told.to, w, THETA, 0, err);
+}
+
+/* No file is left. */
+static clarke_status
+fail_short(const lbfgs_work *w, clarke_error *err)
+{
+  clarke_text at = {.to = NULL};
+  clarke_status status = w->q->hypers->searches ? clarke_text_open(&at, err) : CLARKE_OK;
+
+  if (status != CLARKE_OK)
+    return status;
+  if (w->q->hypers->searches) {
+    fputs(", at", at.to);
+    status = put_numbers(at.to, w, THETA, 0, err);
+    status = clarke_text_close(&at, status, err);
+  }
+  if (status == CLARKE_OK)
+    status = clarke_fail(err, CLARKE_EINPUT, "step %zu evaluates once more than there are --gradient files%.*s; give another, or end the step sooner by --max-iter (1: each file is a step)",
+                         w->steps + 1, at.text != NULL ? (int)strcspn(at.text, "\n") : 0, at.text != NULL ? at.text : "");
+  clarke_text_clear(&at);
+  return status;
 }
 
 /* The next file. Where there is none the step cannot go on. */
@@ -180,8 +272,7 @@ evaluate(void *of, const clarke_number **g, const clarke_number **loss, clarke_e
 
   clarke_step_vectors_clear(&w->evaluation);
   if (w->next == w->q->n_gradients)
-    return clarke_fail(err, CLARKE_EINPUT, "step %zu evaluates once more than there are --gradient files; give another, or end the step sooner by --max-iter (1: each file is a step)",
-                       w->steps + 1);
+    return fail_short(w, err);
   status = clarke_step_vectors_read(&w->evaluation, w->q->gradient[w->next++], "g", err);
   if (status == CLARKE_OK)
     status = clarke_step_vectors_gradient(&v, &w->evaluation, err);
@@ -194,8 +285,9 @@ evaluate(void *of, const clarke_number **g, const clarke_number **loss, clarke_e
     return clarke_fail(err, CLARKE_EINPUT, "%s: 'loss' has %zu entries; one is expected", w->evaluation.file, l->n);
   *g = v->x;
   *loss = l != NULL ? l->x : NULL;
-  if (w->proof.to == NULL)
-    return CLARKE_OK;
+  status = tell_asked(w, err);
+  if (w->proof.to == NULL || status != CLARKE_OK)
+    return status;
   fputs("gradient", w->proof.to);
   for (size_t i = 0; i < v->n; i++)
     put_exact(w->proof.to, &v->x[i]);
@@ -257,40 +349,6 @@ save_proof(lbfgs_work *w, clarke_status status, clarke_error *err)
 
 /* --- what was found ------------------------------------------------------------------------------------------------------- */
 
-static json_t *
-number_json(const clarke_number *x)
-{
-  char *text = clarke_number_text(x);
-  json_t *j = json_string(text);
-
-  free(text);
-  return j;
-}
-
-/* One number, a list, or a list of lists. */
-static json_t *
-part_json(const lbfgs_work *w, int part)
-{
-  const size_t columns = columns_of(&w->l, part);
-  json_t *all = json_array();
-
-  if (part == LENGTH || part == SCALE || (part == THETA && w->scalar)) {
-    json_decref(all);
-    return number_json(number_at(&w->l, part, 0, 0));
-  }
-  for (size_t r = 0; r < rows_of(&w->l, part); r++) {
-    json_t *row = part == DIRS || part == STEPS ? json_array() : json_incref(all);
-
-    for (size_t c = 0; c < columns; c++)
-      clarke_json_append(&row, number_json(number_at(&w->l, part, r, c)));
-    if (part == DIRS || part == STEPS)
-      clarke_json_append(&all, row);
-    else
-      json_decref(row);
-  }
-  return all;
-}
-
 static void
 set_state(json_t **j, const lbfgs_work *w)
 {
@@ -302,29 +360,19 @@ set_state(json_t **j, const lbfgs_work *w)
 static clarke_status
 put_state(FILE *to, const lbfgs_work *w, size_t evaluations, clarke_lbfgs_end end, clarke_error *err)
 {
+  clarke_status status = CLARKE_OK;
+
   fprintf(to, "after step %zu: ", w->steps);
   clarke_put_count(to, evaluations, "evaluation");
   fputs(", ", to);
   clarke_put_count(to, w->l.iterations, "iteration");
   fprintf(to, " in all; ended by %s\n", clarke_lbfgs_end_says(end));
-  for (int p = 0; p < parts_of(&w->l); p++)
-    for (size_t r = 0; r < rows_of(&w->l, p) && columns_of(&w->l, p) > 0; r++) {
+  for (int p = 0; p < parts_of(&w->l) && status == CLARKE_OK; p++)
+    for (size_t r = 0; r < rows_of(&w->l, p) && columns_of(&w->l, p) > 0 && status == CLARKE_OK; r++) {
       fprintf(to, "  %-14s", names[p]);
-      for (size_t c = 0; c < columns_of(&w->l, p); c++) {
-        const clarke_number *x = number_at(&w->l, p, r, c);
-        char *text = clarke_number_text(x);
-
-        if (text == NULL)
-          return clarke_no_memory(err);
-        if (strlen(text) > LONG_TEXT)
-          fprintf(to, " %.17g...", clarke_number_double(x));
-        else
-          fprintf(to, " %s", text);
-        free(text);
-      }
-      putc('\n', to);
+      status = put_numbers(to, w, p, r, err);
     }
-  return CLARKE_OK;
+  return status;
 }
 
 static clarke_status
@@ -340,6 +388,7 @@ make_steps(lbfgs_work *w, clarke_error *err)
 
     if (w->proof.to != NULL)
       fputs("step\n", w->proof.to);
+    w->asked = json_array();
     status = clarke_lbfgs_step(&w->l, &end, &n, evaluate, w, w->q->hypers, err);
     w->steps++;
     clarke_watch_hide(true);
@@ -349,6 +398,9 @@ make_steps(lbfgs_work *w, clarke_error *err)
       set_state(&j, w);
     clarke_json_set(&j, "evaluations", json_integer((json_int_t)n));
     clarke_json_set(&j, "end", json_string(clarke_lbfgs_end_says(end)));
+    if (w->q->hypers->searches)
+      clarke_json_set(&j, "asked", json_incref(w->asked));
+    json_decref(w->asked);
     clarke_json_append(&w->list, j);
     for (size_t i = 0; i < n; i++)
       clarke_work_done();
@@ -439,6 +491,8 @@ clarke_step_lbfgs(int *answer, const clarke_lbfgs_request *q, clarke_error *err)
   lbfgs_work w = {.q = q, .answer = EXIT_HOLDS, .list = json_array()};
   clarke_status status = clarke_text_open(&w.told, err);
 
+  if (status == CLARKE_OK && q->proof != NULL && q->hypers->searches)
+    status = clarke_fail(err, CLARKE_EINPUT, "steps with --line-search have no proof yet: clarke-check has no rule for the search");
   if (status == CLARKE_OK)
     status = read_state(&w, err);
   if (status == CLARKE_OK) {
