@@ -137,32 +137,32 @@ def softmaxes(folder):
                     ("weight-sum", lambda y: lambda m: F.cross_entropy(m(X), y, weight=W, reduction="sum")),
                     ("none", lambda y: lambda m: (F.cross_entropy(m(X), y, reduction="none") * T[:, 0]).sum()),
                     ("nll", lambda y: lambda m: F.nll_loss(F.log_softmax(m(X), 1), y, weight=W, reduction="sum"))]:
-        whole = name not in ("label", "ignore")
         first, second = (Y, OTHER) if name == "label" else (IGNORED, IGNORED_TOO)
-        ask(folder, "ce-" + name, dense(), f(first), whole=whole, again=f(second))
-    ask(folder, "ce-shares", dense(), lambda m: F.cross_entropy(m(X), T.softmax(1)))
+        ask(folder, "ce-" + name, dense(), f(first), whole=False, again=f(second))
+    ask(folder, "ce-shares", dense(), lambda m: F.cross_entropy(m(X), T.softmax(1)), whole=False)
     image = nn.Sequential(nn.Conv2d(1, 4, 3, padding=1), nn.ReLU(), nn.Conv2d(4, 3, 1))
-    ask(folder, "ce-image", image, lambda m: F.cross_entropy(m(X.reshape(1, 1, 4, 6)), torch.arange(24).reshape(1, 4, 6) % 3))
-    for target in [(T > 0).float(), T.sigmoid()]:
-        ask(folder, "binary", dense(), lambda m, t=target: F.binary_cross_entropy_with_logits(m(X), t))
-    ask(folder, "binary-weights", dense(), lambda m: F.binary_cross_entropy_with_logits(m(X), (T > 0).float(), weight=W, pos_weight=P))
+    ask(folder, "ce-image", image, lambda m: F.cross_entropy(m(X.reshape(1, 1, 4, 6)), torch.arange(24).reshape(1, 4, 6) % 3), whole=False)
+    for target, whole in ((T > 0).float(), False), (T.sigmoid(), True):
+        ask(folder, "binary", dense(), lambda m, t=target: F.binary_cross_entropy_with_logits(m(X), t), whole=whole)
+    ask(folder, "binary-weights", dense(), lambda m: F.binary_cross_entropy_with_logits(m(X), (T > 0).float(), weight=W, pos_weight=P), whole=False)
     ask(folder, "kl", dense(), lambda m: F.kl_div(m(X).log_softmax(1), T.softmax(1), reduction="batchmean"), whole=False)
     ask(folder, "kl-log", dense(), lambda m: F.kl_div(m(X).log_softmax(1), T.log_softmax(1), log_target=True, reduction="sum"), whole=False)
-    ask(folder, "logsigmoid", dense(), lambda m: -F.logsigmoid(m(X) * T.sign()).mean())
+    ask(folder, "logsigmoid", dense(), lambda m: -F.logsigmoid(m(X) * T.sign()).mean(), whole=False)
 
 
 def differences(folder):
     ask(folder, "mse", dense(), lambda m: F.mse_loss(m(X), T), whole=False, again=lambda m: F.mse_loss(m(X), T + 1))
-    ask(folder, "mse-sum", dense(), lambda m: F.mse_loss(m(X), T, reduction="sum"), again=lambda m: F.mse_loss(m(X), 2 * T, reduction="sum"))
+    ask(folder, "mse-sum", dense(), lambda m: F.mse_loss(m(X), T, reduction="sum"), whole=False,
+        again=lambda m: F.mse_loss(m(X), 2 * T, reduction="sum"))
     for reduction in ("mean", "sum"):
         ask(folder, "l1-" + reduction, dense(), lambda m: F.l1_loss(m(X), T, reduction=reduction), whole=False)
-        ask(folder, "smooth-" + reduction, dense(), lambda m: F.smooth_l1_loss(m(X), T, beta=0.3, reduction=reduction))
-        ask(folder, "huber-" + reduction, dense(), lambda m: F.huber_loss(m(X), T, delta=0.7, reduction=reduction))
+        ask(folder, "smooth-" + reduction, dense(), lambda m: F.smooth_l1_loss(m(X), T, beta=0.3, reduction=reduction), whole=False)
+        ask(folder, "huber-" + reduction, dense(), lambda m: F.huber_loss(m(X), T, delta=0.7, reduction=reduction), whole=False)
     sides = torch.tensor([[1.0], [-1], [1], [1], [-1], [-1]])
     ask(folder, "hinge", dense(1), lambda m: F.relu(1 - sides * m(X)).mean(), whole=False)
     ask(folder, "hinge-clamp", dense(1), lambda m: (1 - sides * m(X)).clamp(min=0).mean(), whole=False)
     for p in (1, 2):
-        ask(folder, f"margin-{p}", dense(), lambda m: F.multi_margin_loss(m(X), Y, p=p, weight=W))
+        ask(folder, f"margin-{p}", dense(), lambda m: F.multi_margin_loss(m(X), Y, p=p, weight=W), whole=False)
 
 
 class Between(nn.Module):
@@ -206,8 +206,9 @@ def quotients(folder):
         whole=False)
     refused(folder, "is no float32", Between(lambda m, h: F.selu(h)).double(), lambda m: F.cross_entropy(m(X.double()), Y))
     for target in [(T > 0).float(), (8 * T.sigmoid()).round() / 8]:
-        ask(folder, "binary-shares", dense(), lambda m, t=target: F.binary_cross_entropy(m(X).sigmoid(), t))
-    ask(folder, "binary-shares-weight", dense(), lambda m: F.binary_cross_entropy(m(X).sigmoid(), (T > 0).float(), weight=W, reduction="sum"))
+        ask(folder, "binary-shares", dense(), lambda m, t=target: F.binary_cross_entropy(m(X).sigmoid(), t), whole=False)
+    ask(folder, "binary-shares-weight", dense(), lambda m: F.binary_cross_entropy(m(X).sigmoid(), (T > 0).float(), weight=W, reduction="sum"),
+        whole=False)
     ask(folder, "norms", dense(), lambda m: F.cross_entropy(m(X), Y) + 0.1 * m[0].weight.norm() + 0.1 * m[2].weight.norm(dim=1).sum())
     model = dense()
     with torch.no_grad():
@@ -227,8 +228,8 @@ def at_kinks(folder):
     target = torch.tensor([1.0, -0.5, 0]).expand(6, 3).contiguous()
     ask(folder, "l1-at", flat(), lambda m: F.l1_loss(m(X), target, reduction="sum"), "in-clarke", 12, whole=False)
     # at the ends of a parabola, which an argument that is not recorded may have passed: the slopes there are one
-    ask(folder, "huber-at", flat(), lambda m: F.huber_loss(m(X), target, delta=2, reduction="sum"), "in-bouligand", 0)
-    ask(folder, "smooth-at", flat(), lambda m: F.smooth_l1_loss(m(X), target, beta=2.0), "in-bouligand", 0)
+    ask(folder, "huber-at", flat(), lambda m: F.huber_loss(m(X), target, delta=2, reduction="sum"), "in-bouligand", 0, whole=False)
+    ask(folder, "smooth-at", flat(), lambda m: F.smooth_l1_loss(m(X), target, beta=2.0), "in-bouligand", 0, whole=False)
     ask(folder, "hinge-at", flat(), lambda m: F.relu(1 - m(X)).sum(), "in-bouligand", 6, whole=False)
 
 
@@ -322,7 +323,7 @@ def inputs(folder):
     ask(folder, "dropout2d", nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Dropout2d(0.5), nn.Flatten(), nn.Linear(16, 3)),
         lambda m: F.cross_entropy(m(X.reshape(1, 1, 4, 6).expand(3, 1, 4, 6)[..., :4].contiguous()), Y[:3]), whole=False)
     ask(folder, "normalized", nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(0.25), nn.Linear(8, 3)),
-        lambda m: F.cross_entropy(m(X), Y, label_smoothing=0.1))
+        lambda m: F.cross_entropy(m(X), Y, label_smoothing=0.1), whole=False)
 
 
 def behind(folder):

@@ -29,7 +29,7 @@ PACKAGE = os.path.abspath(os.path.join(HERE, "..", "..", "tools", "python", "cla
 sys.path.insert(0, os.path.dirname(PACKAGE))
 os.environ["CLARKE"] = os.path.abspath(sys.argv[1])
 import clarke  # noqa: E402
-from clarke import answer, choices, files, folder, kinks, loop, primitives, recorder, surrogates, updates  # noqa: E402
+from clarke import answer, choices, evaluated, files, folder, kinks, loop, primitives, recorder, surrogates, updates  # noqa: E402
 from clarke import model as model_module  # noqa: E402
 from clarke.graph import Graph, tensor_proto, write_node  # noqa: E402
 from clarke.operators import OPERATORS  # noqa: E402
@@ -654,6 +654,16 @@ told("no average", lambda: clarke.record("run", nn.Linear(1, 1), ema=nn.Linear(1
 told("another average", lambda: other_average(), "weight$")
 told("an optimizer's infinity", lambda: updates.Update.put(SimpleNamespace(tensors={}), "before", "m", "layer.weight", torch.tensor(1e400)), "layer.weight$")
 
+
+def closure_moves():
+    p = torch.ones(1, requires_grad=True)
+    optimizer = torch.optim.LBFGS([p])
+    optimizer.step(lambda: evaluated.Evaluated.note(SimpleNamespace(), optimizer, 0.0, [torch.zeros(1)]))
+
+
+told("another L-BFGS", lambda: evaluated.Evaluated.note(SimpleNamespace(), OPTIMIZER, 0.0, []), "L-BFGS$")
+told("an L-BFGS whose closure moves", closure_moves, "L-BFGS$")
+told("an L-BFGS's type", lambda: evaluated.Evaluated.keep(None, SimpleNamespace(param_groups=[{"params": [COMPLEX]}]), "before", False), "L-BFGS$")
 told("an average of another type", lambda: updates.Average.keep(SimpleNamespace(model=lambda: nn.Linear(1, 1)), SimpleNamespace(module=nn.Linear(2, 1)), "before", False),
      "weight$")
 
@@ -883,6 +893,7 @@ told("no program", without_program, "", FAILS)
 told("a program that is not there", asked(None, clarke.audit), "", FAILS)
 told("a program that says nothing", asked("exit 3", clarke.audit), "", FAILS)
 told("another answer", asked("echo '{\"why\": \"x\"}'", clarke.audit), "", FAILS)
+told("a lasting process's error", asked("read -r line; printf '{\\n\"error\": \"x\"\\n}\\n'", lambda run: answer.Lasting((), print).ask(run, run + "/proof")), "", FAILS)
 told("a run that is gone", lambda: answer.modules_of("/nowhere"), "", FAILS)
 told("no run folder", lambda: clarke.audit("/nowhere"), "", FAILS)
 told("a sweep without HyperQueue", lambda: without_hyperqueue(), "", FAILS)
