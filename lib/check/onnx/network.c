@@ -605,8 +605,8 @@ const char *const readings[N_READINGS] = {
     [MINIBATCH] = "BatchNormalization in training mode takes mean and variance of all samples of a run, not the file's",
     [APART] = "an initializer that is a weight and a mean or variance is two: the mean or variance does not move",
     [ROUNDED] = "a float that nodes compute of constants alone is rounded to its type at each node, as IEEE 754 has it",
-    [STORED] = "a weight stored as integers is each less its zero point, as a float32, times its scale, rounded to "
-               "that one's type",
+    [STORED] = ("a weight stored as integers is each less its zero point, as a float32, times its scale, rounded to "
+                "that one's type"),
     [DECIDED] = "a comparison of initializers is decided by their numbers, which differ: near them it is the same"};
 
 /* An input beside the network's, of each sample its own: an activation that no parameter moves. */
