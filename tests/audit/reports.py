@@ -35,8 +35,9 @@ def shipped():
     folder = ROOT / "cases/audit"
     for case in json.loads((folder / "cases.json").read_text())["cases"]:
         if not case.get("slow") and case["name"] != LONGEST:
-            params = ["--params", folder / case["params"]] if case.get("params") else []
-            yield case["name"], [folder / case["model"], "--batch", folder / case["batch"], "--loss", case["loss"], *params]
+            files = [word for option in ("params", "profile") if case.get(option) for word in ("--" + option, folder / case[option])]
+            output = ["--output", case["output"]] if case.get("output") else []
+            yield case["name"], [folder / case["model"], "--batch", folder / case["batch"], "--loss", case["loss"], *files, *output]
 
 
 def of_proofs(profile):

@@ -59,7 +59,8 @@ def cases(folder):
     for file in at.iterdir():
         (folder / file.name).write_bytes(file.read_bytes())
     for case in json.loads((at / "cases.json").read_text(encoding="utf-8"))["cases"]:
-        more = ["--params", folder / case["params"]] if case.get("params") else []
+        more = [word for key in ("params", "profile") if case.get(key) for word in ("--" + key, folder / case[key])]
+        more += ["--output", case["output"]] if case.get("output") else []
         yield case["name"], folder / "proof", "audit", folder / case["model"], "--batch", folder / case["batch"], "--loss", case["loss"], *more
     for run in sorted((ROOT / "cases/runs").glob("*/run.json")):
         copy = folder / run.parent.name

@@ -54,26 +54,26 @@ def load_batch(path):
         return dict(archive)
 
 
-def reference_outputs(path, x, batched):
+def reference_outputs(path, x, batched, output=None):
     """What ONNX's own evaluator gives, a sample at a time: models may fix the batch to 1."""
     evaluator = ReferenceEvaluator(str(path), new_ops=[ConvTranspose])
-    name = evaluator.input_names[0]
+    name, wanted = evaluator.input_names[0], None if output is None else [output]
     if any(a.name == "training_mode" and a.i for n in evaluator.proto_.graph.node for a in n.attribute):
         samples = [x] if batched else x  # its samples are normalized together
-        outs = [evaluator.run(None, {name: s})[0] for s in samples]
+        outs = [evaluator.run(wanted, {name: s})[0] for s in samples]
         return outs[0] if batched else np.stack(outs)
     samples = [x[i:i + 1] if batched else x[i] for i in range(len(x))]
-    outs = [evaluator.run(None, {name: s})[0] for s in samples]
+    outs = [evaluator.run(wanted, {name: s})[0] for s in samples]
     return np.concatenate(outs) if batched else np.stack(outs)
 
 
-def check_interpreter(report, name, path, batch):
-    model = Model(path)
+def check_interpreter(report, name, path, batch, output=None):
+    model = Model(path, output=output)
     if model.opset < 13 and any(n.op_type == "Softmax" for n in model.proto.graph.node):
         return  # the reference evaluator reads every Softmax as opset 13 does
     ours = model.run(float64(batch["x"])).detach().numpy()
     batched = batch["x"].ndim == len(model.input.type.tensor_type.shape.dim)
-    theirs = reference_outputs(path, batch["x"], batched)
+    theirs = reference_outputs(path, batch["x"], batched, output)
     ok = ours.shape == theirs.shape and np.allclose(ours, theirs, rtol=1e-4, atol=1e-4)
     report.check(ok, f"{name}: the interpreter and ONNX's reference evaluator",
                  "they give different outputs")
@@ -86,7 +86,7 @@ TIES = "".join(f"tie {name} mean\n" for name in ("ReduceMax", "ReduceMin", "Maxi
 class Audit:
     """One run of `clarke audit`; `problem` says why there is nothing to compare."""
 
-    def __init__(self, clarke, folder, model, batch, loss, params=None, profile=None):
+    def __init__(self, clarke, folder, model, batch, loss, params=None, profile=None, output=None):
         gradient = folder / "gradient.safetensors"
         gradient.unlink(missing_ok=True)
         command = [clarke, "audit", model, "--batch", batch, "--loss", loss,
@@ -94,6 +94,8 @@ class Audit:
         if profile is not None:  # what a file does not say
             command += ["--profile", folder / "own.profile"]
             (folder / "own.profile").write_text(profile)
+        if output is not None:
+            command += ["--output", output]
         self.problem = self.json = None
         try:
             done = subprocess.run([str(c) for c in command], capture_output=True, text=True,
@@ -158,11 +160,12 @@ def check_cases(report, clarke, folder):
         params = CASES / case["params"] if "params" in case else None
         batch = load_batch(batch_path)
         if params is None:
-            check_interpreter(report, name, path, batch)
+            check_interpreter(report, name, path, batch, case.get("output"))
         if clarke is None:
             continue
-        audit = Audit(clarke, folder, path, batch_path, case["loss"], params)
-        model = Model(path, load_file(params) if params else None)
+        profile = (CASES / case["profile"]).read_text() if "profile" in case else None
+        audit = Audit(clarke, folder, path, batch_path, case["loss"], params, profile, case.get("output"))
+        model = Model(path, load_file(params) if params else None, case.get("output"), straight=profile is not None)
         check_audit(report, name, audit, model, batch, case["loss"])
         if audit.problem is None:
             check_expected(report, name, audit, case)

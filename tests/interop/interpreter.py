@@ -30,10 +30,31 @@ def on_kinks(x, *kinks):
     return x + shift
 
 
+def needed(graph, output):
+    """The names of what the output is computed from, and its own."""
+    names = {output}
+    for node in reversed(graph.node):
+        if names & set(node.output):
+            names |= set(node.input)
+    return names
+
+
+def dequantized(args):
+    q, scale = args[0], args[1]
+    return (q - (args[2] if len(args) > 2 else 0)) * scale
+
+
+def quantize(args, attr, opset, batched):
+    """Integers of 8 bits without a sign; the gradient is that of what is kept in range, half a step wider, as a surrogate's is."""
+    u = args[0] / args[1] + args[2]
+    kept = u.clamp(-0.5, 255.5)
+    return kept + (u.round().clamp(0, 255) - kept).detach() if attr["straight"] else u.round().clamp(0, 255)
+
+
 class Model:
     """A loaded model: `parameters` (name -> float64 leaf) and `run`."""
 
-    def __init__(self, path, params=None):
+    def __init__(self, path, params=None, output=None, straight=False):
         self.proto = onnx.load(path)
         self.opset = next(o.version for o in self.proto.opset_import if o.domain == "")
         graph = self.proto.graph
@@ -44,11 +65,19 @@ class Model:
         # So are the statistics of BatchNormalization, but for one that is a weight, too: it is a constant there alone.
         weights = {i for n in graph.node for i in (n.input[:3] if n.op_type == "BatchNormalization" else n.input)}
         bounds |= {i for n in graph.node if n.op_type == "BatchNormalization" for i in n.input[3:]} - weights
+        # And scales; what stored integers stand for is a weight.
+        bounds |= {n.input[1] for n in graph.node if n.op_type in ("QuantizeLinear", "DequantizeLinear")}
+        self.stored = {n.output[0] for n in graph.node if n.op_type == "DequantizeLinear" and n.input[0] in initializers}
+        if output is not None:
+            initializers = {k: v for k, v in initializers.items() if k in needed(graph, output)}
         self.parameters = {k: v.requires_grad_(True) for k, v in initializers.items()
                            if v.is_floating_point() and k not in bounds}
         self.constants = {k: v for k, v in initializers.items() if k not in self.parameters}
+        self.parameters |= {n.output[0]: dequantized([initializers[i] for i in n.input]).requires_grad_(True)
+                            for n in graph.node if n.output[0] in self.stored}
         self.input = next(i for i in graph.input if i.name not in initializers)
-        self.output = graph.output[0].name
+        self.straight = straight  # the gradient passes through a QuantizeLinear
+        self.output = output or graph.output[0].name
 
     def run(self, x):
         """The outputs for a minibatch x."""
@@ -59,11 +88,17 @@ class Model:
 
     def run_once(self, x, batched):
         values = {"": None, self.input.name: x, **self.constants, **self.parameters}
+        nodes = needed(self.proto.graph, self.output)
         for node in self.proto.graph.node:
             attr = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
             if node.op_type == "Constant":
-                values[node.output[0]] = float64(numpy_helper.to_array(attr["value"]))
+                value = attr["value"] if "value" in attr else numpy_helper.from_array(np.float32(attr["value_float"]))
+                values[node.output[0]] = float64(numpy_helper.to_array(value))
                 continue
+            if node.output[0] in self.stored or node.output[0] not in nodes:
+                continue
+            if node.op_type == "QuantizeLinear":
+                attr["straight"] = self.straight
             args = [values[name] for name in node.input]
             values[node.output[0]] = OPERATORS[node.op_type](args, attr, self.opset, batched)
         return values[self.output]
@@ -370,6 +405,8 @@ OPERATORS = {
     "GroupNormalization": group_normalization, "GlobalMaxPool": global_max_pool,
     "Shape": lambda args, attr, opset, batched: torch.tensor(args[0].shape),
     "Gather": gather, "GatherND": lambda args, attr, opset, batched: args[0][tuple(args[1].movedim(-1, 0))], "Slice": sliced,
+    "QuantizeLinear": quantize, "DequantizeLinear": lambda args, attr, opset, batched: dequantized(args),
+    "CastLike": lambda args, attr, opset, batched: args[0],
     "Floor": pointwise(torch.floor), "Ceil": pointwise(torch.ceil), "Round": pointwise(torch.round), "Sign": pointwise(torch.sign),
     "Greater": binary(torch.gt), "GreaterOrEqual": binary(torch.ge), "LessOrEqual": binary(torch.le), "Equal": binary(torch.eq),
     "And": binary(torch.logical_and), "Or": binary(torch.logical_or), "Not": pointwise(torch.logical_not), "Cast": cast,

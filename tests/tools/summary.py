@@ -145,12 +145,14 @@ def audits():
     firsts = {case["verdict"]: case for case in reversed(cases)}  # and one of each verdict, wherever cases are added
     for case in cases if ALL else cases[::4] + [case for case in firsts.values() if case not in cases[::4]]:
         options = [os.path.join(CASES, case["model"]), "--batch", os.path.join(CASES, case["batch"]), "--loss", case["loss"],
-                   *(["--params", os.path.join(CASES, case["params"])] if case.get("params") else [])]
+                   *(word for key in ("params", "profile") if case.get(key) for word in ("--" + key, os.path.join(CASES, case[key]))),
+                   *(["--output", case["output"]] if case.get("output") else [])]
         lines, answer = lines_of("audit", *options)
         verdict = answer["verdict"]
         SEEN.add(verdict)
         expect(lines["answer"].startswith(BEGINS[verdict]) and f"({verdict})" in lines["answer"], f"{case['name']}: {verdict}: {lines}")
-        expect(f"{case['model']} on {answer['batch']} sample" in lines["asked"] and answer["model"]["sha256"][:12] in lines["asked"]
+        output = f", output {case['output']}" if case.get("output") else ""
+        expect(f"{case['model']}{output} on {answer['batch']} sample" in lines["asked"] and answer["model"]["sha256"][:12] in lines["asked"]
                and f" {answer['parameters']} parameter" in lines["asked"], lines["asked"])
         kinks(lines, answer, options)
 

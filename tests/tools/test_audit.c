@@ -791,24 +791,35 @@ check_exact(const json_t *fast, const char *arguments, int status, const char *m
   json_decref(exact);
 }
 
+/* The option of that name, with the file or name that the case has for it, or nothing. */
+static const char *
+option_of(char text[256], const json_t *c, const char *name, const char *folder_of)
+{
+  const char *value = json_string_value(json_object_get(c, name));
+
+  text[0] = '\0';
+  if (value != NULL)
+    ck_assert_int_lt(snprintf(text, 256, " --%s %s%s", name, folder_of, value), 256);
+  return text;
+}
+
 static void
 check_case(const json_t *c)
 {
   const char *model = json_string_value(json_object_get(c, "model"));
   const char *batch = json_string_value(json_object_get(c, "batch"));
-  const char *params = json_string_value(json_object_get(c, "params"));
   const char *verdict = json_string_value(json_object_get(c, "verdict"));
   const json_t *theory = json_object_get(c, "theory");
   bool normalizes = strstr(model, "norm") != NULL; /* some by the whole minibatch */
   const char *name;
-  char arguments[512];
+  char arguments[1024], more[3][256];
   int status = strcmp(verdict, "not-in-clarke") == 0 ? 1 : strcmp(verdict, "undecided") == 0 ? 3 : 0;
   json_t *fast;
 
   snprintf(arguments, sizeof arguments,
-           "%s audit " CASES "/%s --batch " CASES "/%s --loss %s --json%s%s", CLARKE, model, batch,
-           json_string_value(json_object_get(c, "loss")),
-           params != NULL ? " --params " CASES "/" : "", params != NULL ? params : "");
+           "%s audit " CASES "/%s --batch " CASES "/%s --loss %s --json%s%s%s", CLARKE, model, batch,
+           json_string_value(json_object_get(c, "loss")), option_of(more[0], c, "params", CASES "/"),
+           option_of(more[1], c, "profile", CASES "/"), option_of(more[2], c, "output", ""));
   /* Theory says what it knows where the program does not: no other verdict. */
   ck_assert(theory == NULL || status == 3);
   ck_assert_int_eq(run("%s --threads 1 --proof p.proof", arguments), status);
@@ -850,7 +861,7 @@ END_TEST
 static void
 check_stored(const json_t *c)
 {
-  static const char *const keys[] = {"verdict", "model", "params", "batch", "loss"};
+  static const char *const keys[] = {"verdict", "model", "params", "batch", "loss", "output"};
   const char *name = json_string_value(json_object_get(c, "name"));
   char line[256];
 

@@ -2,7 +2,7 @@
 
 Usage: python tools/train/cases.py [FOLDER]
 
-`touched` comes from touched.py's exact count, of convolutional networks from ties.py's. `verdict` is what
+`touched` comes from touched.py's exact count, of convolutional networks from ties.py's, of those of graphs.py from its own. `verdict` is what
 theory or enumeration gives for the network (the reason is in docs/networks.md), not the output of the
 program that is tested against it; `undecided` where they give nothing, or more than the program finds.
 Then `theory` is what they give, null when nothing. `slow` marks cases that the fast tests leave out.
@@ -18,6 +18,7 @@ from pathlib import Path
 
 import convolutional
 import digits
+import graphs
 import normalized
 import papers
 import windows
@@ -92,6 +93,7 @@ def main():
     cases = [counted(folder, case) for case in listed()]
     cases += [counted(folder, case) for case in normalized_listed()]
     cases += [expected(with_ties(folder, case)) for case in convolutional_listed()]
+    cases += [graphs.counted(folder, case) for case in graphs.CASES]
     text = json.dumps({"profile": "pytorch-2.13", "cases": cases}, indent=1)
     (folder / "cases.json").write_text(text + "\n")
 

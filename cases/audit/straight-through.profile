@@ -1,0 +1,2 @@
+like pytorch-2.13
+surrogate QuantizeLinear rounded
