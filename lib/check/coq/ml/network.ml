@@ -64,6 +64,7 @@ let read_statement (r : reader) tape =
   let hash = hash_of_tape tape in
   required r "model";
   List.iter (optional r) ["output"; "constants"; "params"];
+  (match Proof_file.peek r with "surrogate" :: _ -> Proof_file.outside "a network with surrogates" | _ -> ());
   required r "batch";
   optional r "samples";
   (match Proof_file.peek r with
