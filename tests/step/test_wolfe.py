@@ -12,7 +12,7 @@ from fractions import Fraction as Q
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from draw import draw_count  # noqa: E402
+from draw import ONE_IN, draw_count  # noqa: E402
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tools"))
 from schema import obeyed  # noqa: E402
 from lbfgs import texts  # noqa: E402
@@ -150,8 +150,8 @@ def drawn(folder):
             expect(f"step {i}", is_same(a, b, exact), given, exact, *[(key, a.get(key), b.get(key)) for key in b if a.get(key) != b.get(key)][:2])
             ends.add(b["end"])
         ways |= o.ways
-    expect("all ways were gone", ways == WAYS, WAYS - ways)
-    expect("all ends were seen", len(ends) == 7, ends)
+    expect("all ways were gone", ways == WAYS or ONE_IN > 1, WAYS - ways)
+    expect("all ends were seen", len(ends) == 7 if ONE_IN == 1 else len(ends) > 2, ends)
     expect("few are undecided", undecided <= count // 20, undecided)
     expect("with roots and without", min(same.values()) > count // 5, same)
 

@@ -36,7 +36,7 @@ def main():
             text, n = re.subn(r"^(#: expect \S+ )(.*)$", lambda m: m[1] + changed(m[2]), case.read_text(), flags=re.M)
             (Path(name) / case.name).write_text(text)
             lines += n
-        status, out, err = said(CLARKE, "reproduce", "--json", "--cases", name)
+        status, out, err = said(CLARKE, "reproduce", "--json", "--memory", "16G", "--cases", name)  # sanitizers keep what was freed
     rows = json.loads(out)["rows"]
     facts = [(row["claim"], row["file"], row["line"], fact) for row in rows for fact in row.get("facts", ())]
     networks = [row for row in rows if ".onnx" in row.get("at", "")]
