@@ -61,16 +61,16 @@ def thin(t):
 
 
 @functools.lru_cache(maxsize=16)
-def drawn(size, kind, device):
+def drawn(size, kind):
     """Numbers of so many bits' size, either sign, of which each parameter takes DRAWN from another place on."""
     draws = torch.rand(2 * DRAWN, generator=torch.Generator().manual_seed(1), dtype=torch.float64) * 2 - 1
-    return ((draws + draws.sign()) * (max(size, FEWEST * torch.finfo(kind).eps) / 2)).to(kind).to(device)
+    return ((draws + draws.sign()) * (max(size, FEWEST * torch.finfo(kind).eps) / 2)).to(kind)
 
 
 def move(p, by, number):
     """Adds to a parameter so large a part of each entry, and of a zero that of their mean; or takes it away, where that is negative. Two
     parameters have moves of their own: one may be computed from the other behind autograd's back."""
-    parts = drawn(abs(by), p.dtype, p.device)[number * 7 % DRAWN:][:DRAWN]
+    parts = drawn(abs(by), p.dtype)[number * 7 % DRAWN:][:DRAWN].to(p.device)
     scale, zeros = p, p == 0
     if bool(zeros.any()):
         sizes = p.abs()
