@@ -20,7 +20,7 @@ typedef struct {
 static double
 draw_number(uint64_t *state)
 {
-  const double number = ldexp((double)draw_between(state, -999999, 999999), (int)draw_between(state, -30, 5));
+  const double digits = (double)draw_between(state, -999999, 999999), number = ldexp(digits, (int)draw_between(state, -30, 5));
 
   switch (draw_below(state, 4)) {
   case 0:
@@ -38,7 +38,8 @@ draw_numbers(drawn *to, uint64_t *state, bool exact)
   for (size_t e = 0; e < MOST; e++) {
     to->exact[e] = (float)draw_number(state);
     to->near[e] = exact ? to->exact[e] : draw_number(state);
-    to->off[e] = exact || draw_below(state, 3) == 0 ? 0 : ldexp(fabs(draw_number(state)), (int)draw_between(state, -60, -20));
+    to->off[e] = exact || draw_below(state, 3) == 0 ? 0 : fabs(draw_number(state));
+    to->off[e] = to->off[e] == 0 ? 0 : ldexp(to->off[e], (int)draw_between(state, -60, -20)); /* in this order by every compiler */
     to->may[e] = exact ? 0 : ldexp(fabs(draw_number(state)), -20);
   }
 }
@@ -307,8 +308,12 @@ START_TEST(judged_lines)
       mass[e] = 4 * fabs(x.near[e]);
       joined[e] = (unsigned char)draw_below(&state, 3);
     }
-    if (far && n > 0)
-      x.may[draw_below(&state, n)] = 0;
+    if (far && n > 0) { /* off by more than is allowed there, whatever is joined */
+      const size_t e = draw_below(&state, n);
+
+      x.may[e] = 0;
+      joined[e] = 1;
+    }
     if (sums) {
       j.mass = mass;
       j.joined = joined;
@@ -325,7 +330,7 @@ START_TEST(judged_lines)
     ck_assert_uint_eq(found.wrong, wanted.wrong);
     ck_assert(fabs(found.squares - wanted.squares) <= 0x1p-40 * wanted.squares && fabs(found.least - wanted.least) <= 0x1p-40 * wanted.least);
   }
-  ck_assert(far ? beyond > 0 : beyond == 0);
+  ck_assert(far ? beyond > 10 : beyond == 0);
 }
 END_TEST
 
