@@ -197,9 +197,9 @@ class Again:
 
     # ---- Once more
 
-    def check(self, loss, trained, others, branches, ways=(1, -1)):
-        """trained: the parameters; others: tensors that the program may replace; branches: did Python's own hang on them? ways: 1 and -1, to
-        move them so and the other way. Refused, where something else ran than what was recorded."""
+    def check(self, loss, trained, others, branches):
+        """trained: the parameters; others: tensors that the program may replace; branches: did Python's own hang on them? Refused, where
+        something else ran than what was recorded."""
         self.end([(loss.of, loss)])
         found = ancestors(loss)
         self.nodes = [n for n in self.trace.nodes if id(n) in found]
@@ -211,7 +211,7 @@ class Again:
         self.storages = {m.data_ptr() for m in (*(t.untyped_storage() for t in own if t.layout == torch.strided), *self.trace.memory)} - {0}
         drawn = [(g, g.get_state()) for g, _ in self.trace.drawn.values()]
         try:
-            why = self.differs(branches, ways)
+            why = self.differs(branches)
         finally:
             after[0].put_back()
             after[1].set()
@@ -235,9 +235,9 @@ class Again:
         rest = [(key, v.tensor) for key, v in read.items() if key not in self.leaves and not v.tensor.is_meta]
         self.constants = {key: t.detach().clone() for key, t in rest if t.untyped_storage().data_ptr() in moved}
 
-    def differs(self, branches, ways):
+    def differs(self, branches):
         for size in SIZES if branches else SIZES[:1]:
-            for by in (size * way for way in ways):
+            for by in (size, -size):
                 found = self.run(by)
                 if found and self.beyond_noise(found):
                     break

@@ -1,7 +1,6 @@
 """clarke.record: a training step, written as a run folder (docs/run-format.md)."""
 from __future__ import annotations
 
-import contextlib
 import inspect
 import math
 import os
@@ -26,7 +25,7 @@ from . import model as models
 from . import trees as trees_of
 from .again import Again, keywords
 from .files import array, npz, raw, safetensors
-from .folder import DESCRIPTIONS, Folder, surely
+from .folder import Folder, surely
 from .fused import RECURRENT
 from .hooks import Hooks
 from .precision import of_products, precision
@@ -184,8 +183,7 @@ class record:
     buffers and the batch may be changed through numpy. `trees`: the orders of summation are asked for, too, and written.
     `accumulate`: gradients that parameters have already are put aside while the backward pass runs, and its own are added to them:
     micro-batches of one optimizer's step, each recorded.
-    `again`: at the end the modules' calls are run once more, at moved parameters, and compared with what was recorded (again.py; of appended
-    steps each at one point, in turn);
+    `again`: at the end the modules' calls are run once more, at moved parameters, and compared with what was recorded (again.py);
     or a function that gives the loss again, which is run in their place; False: nothing is, and the report says so.
     """
 
@@ -534,16 +532,8 @@ class record:
         if self.again is None or not self.again.calls:
             return None
         trained = [self.parameters[name] for name in sorted(self.trained)]
-        self.again.check(self.trace.loss, trained, list(self.buffers.values()), self.branches, self.ways())
+        self.again.check(self.trace.loss, trained, list(self.buffers.values()), self.branches)
         return None if self.again.missed else "loss" if self.loss_again is not None else "calls"
-
-    def ways(self):
-        """To which sides of itself a step is moved: of those that are put behind others each to one, in turn."""
-        if not self.append:
-            return 1, -1
-        with contextlib.suppress(Refused, OSError):  # which the folder says when it is written to
-            return (1 if len(DESCRIPTIONS.read(self.path)[1].get("steps", ())) % 2 else -1),
-        return 1, -1
 
     def require_inputs(self, given):
         own = [v for n in graphs.ancestors(self.trace.loss, given).values() for v in n.reads]
