@@ -4,8 +4,11 @@
 #include "op/lower.h"
 #include "op/resample.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define FLOATS_COUNT_TO ((size_t)1 << 22) /* of what is so small float32 has halves, too */
 
 typedef enum { STRETCH, NOT_LARGER, NOT_SMALLER } aspect;
 
@@ -127,16 +130,73 @@ crops(const resizing *r, const clarke_lowering *low, size_t i)
   return roi[0] != 0 || roi[1] != 1;
 }
 
+/* Do floats have exactly a place that lies between two entries? They do where the scale is a float, so that the quotient is one, or where no
+ * scale is asked; not where a crop's ends are shares. */
+static bool
+is_exact_in_floats(const clarke_places *a, size_t j, mpq_srcptr scale, const char *how, const double roi[2])
+{
+  const bool crop = strcmp(how, "tf_crop_and_resize") == 0;
+  bool exact;
+  mpq_t as_float;
+
+  if (a->in > FLOATS_COUNT_TO || a->out > FLOATS_COUNT_TO)
+    return false;
+  if (crop || strcmp(how, "align_corners") == 0)
+    return !crop || (roi[0] == 0 && roi[1] == 1);
+  if ((strcmp(how, "asymmetric") == 0 && j == 0) || (strcmp(how, "pytorch_half_pixel") == 0 && a->out == 1))
+    return true;
+  mpq_init(as_float);
+  mpq_set_d(as_float, (float)mpq_get_d(scale));
+  exact = mpq_equal(as_float, scale) != 0;
+  mpq_set_ui(as_float, a->in, 1);
+  mpq_mul(as_float, as_float, scale);
+  exact = exact && (strcmp(how, "half_pixel_symmetric") != 0 || mpq_cmp_ui(as_float, a->out, 1) == 0);
+  mpq_clear(as_float);
+  return exact;
+}
+
+/* Is the entry nearest to place j the same wherever float32 may have the place? Seven roundings take it 2^-21 of the axis away at most, and of the
+ * ends of a crop. */
+static bool
+is_told(const clarke_places *a, size_t j, mpq_srcptr scale, const char *how, const double roi[2], const char *rounding)
+{
+  const unsigned halves = strncmp(rounding, "round", 5) == 0 ? 1 : 0;
+  size_t before, behind;
+  bool between;
+  mpq_t off, at;
+
+  mpq_inits(off, at, NULL);
+  mpq_set_d(off, 1 + fabs(roi[0]) + fabs(roi[1]));
+  mpq_set_ui(at, a->in + 1, 1);
+  mpq_mul(off, off, at);
+  mpq_div_2exp(off, off, 21);
+  mpq_sub(at, a->at[j], off);
+  before = rounded(at, a->in, rounding);
+  mpq_add(at, a->at[j], off);
+  behind = rounded(at, a->in, rounding);
+  mpq_set_ui(off, halves, 2);
+  mpq_canonicalize(off);
+  mpq_sub(at, a->at[j], off);
+  between = mpz_cmp_ui(mpq_denref(at), 1) == 0;
+  mpq_clears(off, at, NULL);
+  return before == behind || (between && is_exact_in_floats(a, j, scale, how, roi));
+}
+
 static clarke_status
 fill(resizing *r, const clarke_lowering *low, size_t i, mpq_srcptr scale, clarke_error *err)
 {
+  const char *how = text(low, "coordinate_transformation_mode", "half_pixel"), *rounding = text(low, "nearest_mode", "round_prefer_floor");
   clarke_places *a = &r->axis[i];
   double roi[2];
-  const clarke_status status = clarke_places_init(a, low, err);
+  clarke_status status = clarke_places_init(a, low, err);
 
   read_crop(r, low, r->place[i], roi);
-  for (size_t j = 0; j < a->out && status == CLARKE_OK; j++)
-    clarke_places_set(a, j, scale, text(low, "coordinate_transformation_mode", "half_pixel"), roi);
+  for (size_t j = 0; j < a->out && status == CLARKE_OK; j++) {
+    clarke_places_set(a, j, scale, how, roi);
+    if (r->nearest && !a->apart[j] && !is_told(a, j, scale, how, roi, rounding))
+      status = clarke_lower_fail(low, err, "axis %zu: place %zu lies between two entries, or nearly, and rounding floats decides which is the "
+                                 "nearest: ask for a scale that is a float, such as 1/2", i, j);
+  }
   return status;
 }
 

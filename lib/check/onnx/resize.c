@@ -5,7 +5,8 @@
 #include <string.h>
 
 enum { ROI = 1, SCALES, SIZES };
-enum { MOST = 4 }; /* entries of which a place takes shares */
+enum { MOST = 4 };              /* entries of which a place takes shares */
+enum { MOST_HALVES = 1 << 22 }; /* of so many entries float32 has the halves, too */
 
 /* An axis: from n entries to out, which are `scale` times as many. A crop is of what lies between two shares of the axis. */
 typedef struct {
@@ -229,6 +230,56 @@ horner(rational *sum, const rational *d, const rational *a, long n, long m)
   mpq_add(sum, sum, &c);
 }
 
+/* Do floats have place j exactly, if it lies between two entries? The scale is a float there, and the quotient another one; or no scale is asked.
+ * A crop's ends are shares, from which they have it not. */
+static bool
+has_exact_place(const builder *b, const stretched *a, size_t j)
+{
+  bool crop = is_where(b, "tf_crop_and_resize");
+  if (a->n > MOST_HALVES || a->out > MOST_HALVES)
+    return false;
+  if (crop || is_where(b, "align_corners"))
+    return !crop || (mpq_sgn(&a->from) == 0 && mpq_cmp_ui(&a->to, 1, 1) == 0);
+  if ((is_where(b, "asymmetric") && j == 0) || (is_where(b, "pytorch_half_pixel") && a->out == 1))
+    return true;
+  RATIONAL(whole);
+  mpq_set_ui(&whole, a->n, 1);
+  mpq_mul(&whole, &whole, &a->scale);
+  if (is_where(b, "half_pixel_symmetric") && mpq_cmp_ui(&whole, a->out, 1) != 0)
+    return false;
+  return mpz_popcount(mpq_denref(&a->scale)) == 1
+         && mpz_sizeinbase(mpq_numref(&a->scale), 2) - mpz_scan1(mpq_numref(&a->scale), 0) <= 24;
+}
+
+/* The entry nearest to place j, at x. Seven roundings take a float32 of x 2^-21 of the axis away at most, and of a crop's ends:
+ * where another entry is as near as that, floats must have x itself. */
+static size_t
+told_nearest(const builder *b, const stretched *a, size_t j, const rational *x)
+{
+  bool halves = text_attribute(b, "nearest_mode", "round_prefer_floor")[0] == 'r';
+  RATIONAL(off);
+  RATIONAL(y);
+  mpq_abs(&off, &a->from);
+  mpq_abs(&y, &a->to);
+  mpq_add(&off, &off, &y);
+  mpq_set_ui(&y, 1, 1);
+  mpq_add(&off, &off, &y);
+  mpq_set_ui(&y, a->n + 1, 1);
+  mpq_mul(&off, &off, &y);
+  mpq_div_2exp(&off, &off, 21);
+  mpq_sub(&y, x, &off);
+  size_t before = nearest(b, &y, a->n);
+  mpq_add(&y, x, &off);
+  if (before == nearest(b, &y, a->n))
+    return before;
+  mpq_set_ui(&off, halves ? 1 : 0, 2);
+  mpq_canonicalize(&off);
+  mpq_sub(&y, x, &off);
+  need(mpz_cmp_ui(mpq_denref(&y), 1) == 0 && has_exact_place(b, a, j),
+       "rounding floats decides which entry is the nearest");
+  return nearest(b, x, a->n);
+}
+
 /* The share of an entry at a distance d from 0 to 2, by the polynomials of Keys:
  * (a + 2) d^3 - (a + 3) d^2 + 1 up to 1, and then a d^3 - 5 a d^2 + 8 a d - 4 a. */
 static void
@@ -299,7 +350,7 @@ find_portions(const builder *b, const stretched *a)
       continue;
     if (is_mode(b, "nearest")) {
       p.taken[j] = 1;
-      p.entry[MOST * j] = nearest(b, &x, a->n);
+      p.entry[MOST * j] = told_nearest(b, a, j, &x);
       mpq_set_ui(&p.share[MOST * j], 1, 1);
     } else
       find_portion(b, a, &p, j, &x);
