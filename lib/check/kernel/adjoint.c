@@ -3,7 +3,7 @@
 #include "check/kernel/adjoint.h"
 #include "check/base/allocate.h"
 #include "check/kernel/gradient.h"
-#include "check/kernel/near.h"
+#include "check/kernel/evaluate.h"
 #include "check/base/parallel.h"
 
 #include <stdlib.h>
@@ -22,20 +22,18 @@ typedef struct {
   integer *lo, *hi;
 } ends; /* of each feature's adjoint */
 
-/* x[f] += [m, m + slack] / 2^shift * [lo, hi], rounded outward. */
+/* y += q z, rounded. */
 static void
-add_product(ends *x, size_t f, const integer *m, const integer *slack, unsigned long shift, const integer *lo,
-            const integer *hi)
+add_rounded(integer *y, const rational *q, const integer *z, bool up)
 {
+  const unsigned long shift = mpz_sizeinbase(mpq_denref(q), 2) - 1;
   INTEGER(t);
-  for (int up = 0; up < 2; up++) {
-    const integer *end = up ? hi : lo;
-    mpz_mul(&t, m, (mpz_sgn(m) < 0) == up ? lo : hi);
-    if (mpz_sgn(slack) != 0 && (up ? mpz_sgn(end) > 0 : mpz_sgn(end) < 0))
-      mpz_addmul(&t, slack, end);
+  mpz_mul(&t, mpq_numref(q), z);
+  if (mpz_scan1(mpq_denref(q), 0) == shift)
     (up ? mpz_cdiv_q_2exp : mpz_fdiv_q_2exp)(&t, &t, shift);
-    mpz_add(up ? &x->hi[f] : &x->lo[f], up ? &x->hi[f] : &x->lo[f], &t);
-  }
+  else
+    (up ? mpz_cdiv_q : mpz_fdiv_q)(&t, &t, mpq_denref(q));
+  mpz_add(y, y, &t);
 }
 
 /* x[f] += slope * [lo, hi], rounded outward. */
@@ -46,6 +44,12 @@ add_share(ends *x, size_t f, const interval *slope, const integer *lo, const int
   INTEGER(z);
   if (interval_zero(slope))
     return;
+  if (interval_exact(slope)) {
+    bool down = mpq_sgn(&slope->lo) < 0;
+    add_rounded(&x->lo[f], &slope->lo, down ? hi : lo, false);
+    add_rounded(&x->hi[f], &slope->lo, down ? lo : hi, true);
+    return;
+  }
   unfixed(&y.lo, lo, UNIT);
   unfixed(&y.hi, hi, UNIT);
   interval_mul(&y, &y, slope);
@@ -92,6 +96,20 @@ window_back(reverse *r, size_t s, size_t e, ends *x, const integer *lo, const in
   }
 }
 
+/* Through a factor. */
+static void
+term_back(const step *st, factor by, ends *x, size_t f, const integer *lo, const integer *hi)
+{
+  INTERVAL(q);
+  if (st->kind == OVER_ROOT) {
+    add_share(x, f, &st->root[by.at], lo, hi);
+    return;
+  }
+  weigh(st, &by, false, &q.lo);
+  mpq_set(&q.hi, &q.lo);
+  add_share(x, f, &q, lo, hi);
+}
+
 /* The adjoint of entry e, which is complete, to what step s reads. */
 static void
 entry_back(reverse *r, size_t s, size_t e, ends *x)
@@ -119,7 +137,7 @@ entry_back(reverse *r, size_t s, size_t e, ends *x)
       source by = term_at(r->p, st, e, i ^ 1).x;
       add_share(&x[to.step], to.from, value_at(r->p, by.step, entry_of(r->p, by, e)), lo, hi);
     } else
-      add_product(&x[to.step], to.from, &st->m[st->factor_row[f] * st->width + i], &st->slack, st->shift, lo, hi);
+      term_back(st, term_at(r->p, st, e, i).by, &x[to.step], to.from, lo, hi);
   }
 }
 
@@ -180,7 +198,6 @@ interval *
 adjoints(const point *of, const rational *slope, const bool *samples)
 {
   reverse all = {of, slope, samples, intervals(of->n_touched), NULL}, *r = &all;
-  near_prepare(r->p->net);
   for (size_t s = 0; s < r->p->net->n_steps; s++)
     expect(r->p->net->steps[s].kind != NORMALIZE || !r->p->net->steps[s].varies,
            "adjoints in a network that normalizes");

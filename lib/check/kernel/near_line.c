@@ -1,4 +1,4 @@
-/* Lines in integers. What they read is within r of a; a unit is 2^-B, B = NEAR_BITS. The bounds are proved in docs/checker.md,
+/* Lines in integers. What they read is within r of a; a unit is 2^-B, B = near_bits. The bounds are proved in docs/checker.md,
  * "Near values". */
 #include "check/kernel/near_line.h"
 #include "check/base/allocate.h"
@@ -15,6 +15,7 @@ typedef struct {
   near *v;
   const step *st;
   size_t s, e, m;
+  unsigned long bits;
   const integer *r;
   integer *y; /* of each entry */
   integer off;
@@ -38,17 +39,18 @@ fill_line(line *l)
 
 /* N is the root of S c^2 / m + m^2 epsilon, in units: t = floor(2^FINER N). */
 static void
-root_in_units(integer *t, const integer *squares, size_t m, const rational *epsilon)
+root_in_units(integer *t, const integer *squares, const line *l)
 {
+  const rational *epsilon = &l->st->at[0];
   INTEGER(more);
   INTEGER(den);
   mpz_mul(t, squares, mpq_denref(epsilon));
   mpz_mul_2exp(t, t, 2 * FINER);
-  mpz_ui_pow_ui(&more, m, 3);
+  mpz_ui_pow_ui(&more, l->m, 3);
   mpz_mul(&more, &more, mpq_numref(epsilon));
-  mpz_mul_2exp(&more, &more, 2 * (NEAR_BITS + FINER));
+  mpz_mul_2exp(&more, &more, 2 * (l->bits + FINER));
   mpz_add(t, t, &more);
-  mpz_mul_ui(&den, mpq_denref(epsilon), m);
+  mpz_mul_ui(&den, mpq_denref(epsilon), l->m);
   mpz_fdiv_q(t, t, &den);
   mpz_sqrt(t, t);
 }
@@ -64,14 +66,14 @@ add_spread(line *l, const integer *root, const integer *most)
     return true;
   mpz_mul_ui(&z, l->r, l->m);
   mpz_mul_2exp(&z, &z, FINER);
-  root_in_units(&least, &zero._mp_num, l->m, &l->st->at[0]);
+  root_in_units(&least, &zero._mp_num, l);
   mpz_sub(&z, root, &z);
   if (mpz_cmp(&z, &least) > 0)
     mpz_swap(&z, &least);
   if (mpz_sgn(&least) <= 0)
     return false;
   mpz_set_ui(&z, 2 * (l->m - 1));
-  mpz_mul_2exp(&z, &z, NEAR_BITS);
+  mpz_mul_2exp(&z, &z, l->bits);
   mpz_addmul_ui(&z, most, l->m);
   mpz_mul(&z, &z, l->r);
   mpz_mul_2exp(&z, &z, FINER);
@@ -84,7 +86,7 @@ add_spread(line *l, const integer *root, const integer *most)
 static bool
 scale_line(line *l, const integer *root, const integer *most)
 {
-  unsigned long h = mpz_sizeinbase(most, 2) + 1, top = NEAR_BITS + FINER + h;
+  unsigned long h = mpz_sizeinbase(most, 2) + 1, top = l->bits + FINER + h;
   bool cut = false;
   INTEGER(w);
   INTEGER(gap);
@@ -125,7 +127,7 @@ normalize_line(line *l)
     mpz_addmul(&squares, &l->y[i], &l->y[i]);
     larger(&most, &l->y[i]);
   }
-  root_in_units(&root, &squares, l->m, &l->st->at[0]);
+  root_in_units(&root, &squares, l);
   return scale_line(l, &root, &most);
 }
 
@@ -135,7 +137,7 @@ normalize_line(line *l)
 static bool
 softmax_line(line *l)
 {
-  unsigned long p = NEAR_BITS + FINER;
+  unsigned long p = l->bits + FINER;
   integer *hi = allocate(l->m, sizeof *hi), sums[2] = {integer_zero(), integer_zero()};
   INTEGER(t);
   size_t top = 0;
@@ -150,9 +152,9 @@ softmax_line(line *l)
     mpz_add(&sums[1], &sums[1], &hi[i]);
   }
   for (size_t i = 0; i < l->m; i++) {
-    mpz_mul_2exp(&l->y[i], &l->y[i], NEAR_BITS);
+    mpz_mul_2exp(&l->y[i], &l->y[i], l->bits);
     mpz_fdiv_q(&l->y[i], &l->y[i], &sums[1]);
-    mpz_mul_2exp(&t, &hi[i], NEAR_BITS);
+    mpz_mul_2exp(&t, &hi[i], l->bits);
     mpz_cdiv_q(&t, &t, &sums[0]);
     mpz_sub(&t, &t, &l->y[i]);
     larger(&l->off, &t);
@@ -181,10 +183,10 @@ near_lines(const point *p, near *v, size_t s, size_t sample)
   const step *st = &p->net->steps[s];
   size_t m = line_length(p, st);
   INTEGER(r);
-  line l = {p, v, st, s, 0, m, &r, allocate(m, sizeof(integer)), integer_zero()};
+  line l = {p, v, st, s, 0, m, p->net->near_bits, &r, allocate(m, sizeof(integer)), integer_zero()};
   bool known = !st->log;
-  for (size_t i = 0; i < st->in_words.n_from; i++)
-    larger(&r, &v[st->in_words.from[i] == NONE ? p->net->n_steps : st->in_words.from[i]].r);
+  for (size_t i = 0; i < st->n_reads; i++)
+    larger(&r, &near_read(p, v, (source){st->reads[i], 0})->r);
   for (l.e = sample; l.e < entries(p, s) && known; l.e += p->net->apart) {
     if (l.e != line_entry(p, st, l.e, 0))
       continue;
