@@ -13,6 +13,8 @@ clarke_quantized_fits(const clarke_quantized *q, size_t rank, const size_t *dims
 
   if (q->block == 0 && rank <= 1 && count == 1)
     return NULL;
+  if (q->axis == CLARKE_NONE)
+    return "its scale or zero point is not one number";
   if (q->axis >= q->rank)
     return "axis is out of range";
   if (q->block == 0)

@@ -127,7 +127,7 @@ check_held(const clarke_lowering *low, clarke_error *err)
   static const char *const takes[] = {[CLARKE_HOLDS_TRUTHS] = " And Or Not Where Equal Cast CastLike ",
                                       [CLARKE_HOLDS_INTEGERS] =
                                           " Where Equal Less LessOrEqual Greater GreaterOrEqual Cast CastLike "
-                                          "QuantizeLinear DequantizeLinear "};
+                                          "QuantizeLinear DequantizeLinear QLinearConv QLinearMatMul ConvInteger MatMulInteger "};
   char name[66];
 
   snprintf(name, sizeof name, " %.63s ", low->node->op_type);

@@ -322,16 +322,20 @@ dequantize_constants(clarke_lowering *low, const clarke_quantized *q, clarke_err
   return clarke_lower_done(low, value, err);
 }
 
-/* A constant of integers, as numbers that no parameter is, less a zero point that is one, too. */
+/* Input i, a constant of integers, as numbers that no parameter is, less a zero point that is one, too. */
 static size_t
-stored_numbers(clarke_lowering *low, const clarke_quantized *q, size_t zero, clarke_error *err)
+stored_numbers(clarke_lowering *low, const clarke_quantized *q, size_t i, size_t zero, clarke_error *err)
 {
-  const clarke_value *x, *z;
+  const clarke_value *x = clarke_lower_value(low, i), *z;
   size_t value;
 
+  if (!clarke_lower_affordable(low->graph, x->count / (low->graph->samples != 0 ? low->graph->samples : 1))) {
+    clarke_lower_too_large(low, err);
+    return CLARKE_NONE;
+  }
   if (clarke_lower_made(low, q->rank, q->dims, &value, err) != CLARKE_OK)
     return CLARKE_NONE;
-  x = clarke_lower_value(low, 0);
+  x = clarke_lower_value(low, i);
   z = zero != CLARKE_NONE ? &low->graph->values[zero] : NULL;
   for (size_t e = 0; e < x->count; e++)
     low->graph->values[value].real[e]
@@ -339,19 +343,18 @@ stored_numbers(clarke_lowering *low, const clarke_quantized *q, size_t zero, cla
   return value;
 }
 
-/* The integers less the zero point, as floats. */
-static size_t
-difference(clarke_lowering *low, const clarke_quantized *q, clarke_error *err)
+size_t
+clarke_quantized_difference(clarke_lowering *low, const clarke_quantized *q, size_t i, size_t zero, clarke_error *err)
 {
-  const bool stored = clarke_lower_value(low, 0)->constant, shifted = clarke_lower_has(low, 2);
-  const size_t shift = clarke_quantized_shift(low, q, 2, err);
-  size_t x = low->in[0];
+  const bool stored = clarke_lower_value(low, i)->constant, shifted = clarke_lower_has(low, zero);
+  const size_t shift = clarke_quantized_shift(low, q, zero, err);
+  size_t x = low->in[i];
 
   if (shift == CLARKE_NONE)
     return shift;
   if (stored && (!shifted || low->graph->values[shift].constant))
-    return stored_numbers(low, q, shifted ? low->in[2] : CLARKE_NONE, err);
-  x = stored ? stored_numbers(low, q, CLARKE_NONE, err) : clarke_whole_as_floats(low, x, err);
+    return stored_numbers(low, q, i, shifted ? low->in[zero] : CLARKE_NONE, err);
+  x = stored ? stored_numbers(low, q, i, CLARKE_NONE, err) : clarke_whole_as_floats(low, x, err);
   return clarke_inner_of(low, "Sub", x, shift, err);
 }
 
@@ -373,7 +376,7 @@ lower_dequantize(clarke_lowering *low, clarke_error *err)
       && (!clarke_lower_has(low, 2) || clarke_lower_value(low, 2)->constant))
     return dequantize_constants(low, &q, err);
   scale = clarke_quantized_scale(low, &q, 1, err);
-  y = scale != CLARKE_NONE ? difference(low, &q, err) : scale;
+  y = scale != CLARKE_NONE ? clarke_quantized_difference(low, &q, 0, 2, err) : scale;
   return clarke_inner_done(low, 0, clarke_inner_of(low, "Mul", y, scale, err), err);
 }
 

@@ -19,6 +19,9 @@ size_t clarke_whole_as_floats(clarke_lowering *low, size_t value, clarke_error *
 /* Whole numbers that nothing moves, those beyond an end being the end. */
 size_t clarke_saturated(clarke_lowering *low, size_t value, double least, double most, clarke_error *err);
 
+/* Input i, integers, less the zero point, an input, too, as floats: of constants numbers, and no parameter. */
+size_t clarke_quantized_difference(clarke_lowering *low, const clarke_quantized *q, size_t i, size_t zero, clarke_error *err);
+
 /* x / scale, rounded, plus the zero point, saturated: a value that holds integers. */
 size_t clarke_quantized_value(clarke_lowering *low, size_t x, size_t scale, size_t shift, double least, double most, clarke_error *err);
 

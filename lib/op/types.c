@@ -209,6 +209,13 @@ wanted(char letter, int type)
   }
 }
 
+/* Does the operator take integers of 8 bits alone? */
+static bool
+takes_bytes(const char *op)
+{
+  return strncmp(op, "QLinear", 7) == 0 || strcmp(op, "ConvInteger") == 0 || strcmp(op, "MatMulInteger") == 0;
+}
+
 static clarke_status
 fail_at(const typing *t, const clarke_model_node *node, const char *why, clarke_error *err)
 {
@@ -221,14 +228,17 @@ static clarke_status
 check_input(const typing *t, const clarke_model_node *node, char letter, const typed *v, const typed **first, clarke_error *err)
 {
   const char *name = clarke_dtype_name((clarke_dtype)v->type), *want = wanted(letter, v->type);
+  const bool standing = letter >= 'T' && letter <= 'V';
   char why[512];
 
+  if (standing && takes_bytes(node->op_type) && v->type != CLARKE_U8 && v->type != CLARKE_I8)
+    want = "int8 or uint8";
   if (want != NULL) {
     snprintf(why, sizeof why, "input '%.100s' is %s; ONNX wants %s there. Cast it (a Cast node), or export the model anew",
              v->name, name, want);
     return fail_at(t, node, why, err);
   }
-  if (letter < 'T' || letter > 'V')
+  if (!standing)
     return CLARKE_OK;
   if (first[letter - 'T'] == NULL)
     first[letter - 'T'] = v;

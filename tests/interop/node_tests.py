@@ -136,9 +136,10 @@ def constants(case, given):
     return m
 
 
-# What ONNX's tests expect and ONNX Runtime, PyTorch and both programs compute otherwise.
+# What ONNX's tests expect and both programs compute otherwise, as do ONNX Runtime and PyTorch but where a scale is rounded.
 CORNERS = "out - 1 for s in - 1, where s in is no whole number"
-DIFFERENCES = {"test_resize_downsample_scales_linear_align_corners": CORNERS, "test_resize_downsample_scales_cubic_align_corners": CORNERS}
+HALF = "-2.5 / (5 / 255) is half of an odd number, but not where 5 / 255 is a float32"
+DIFFERENCES = {"test_dynamicquantizelinear": HALF, "test_resize_downsample_scales_linear_align_corners": CORNERS, "test_resize_downsample_scales_cubic_align_corners": CORNERS}
 
 
 def reason_of(said):

@@ -170,6 +170,45 @@ START_TEST(activations_are_rounded_and_saturated)
 }
 END_TEST
 
+/* Stored integers, by column and of one zero point; what nodes compute is a step more. */
+START_TEST(integers_lose_their_zero_points)
+{
+  static const int64_t stored[] = {5, 6, 7, 8}, zeros[] = {1, -2};
+  const clarke_quantized layout = {.rank = 2, .dims = {2, 2}, .axis = 1};
+  static const double expected[] = {4, 8, 6, 10};
+  static size_t in[] = {0, 1, 2};
+  size_t y, before;
+
+  give(0, false, (double[]){1, 2, 3, 4}, 4);
+  set_value(0, false, 2, layout.dims);
+  for (size_t v = 1; v < 3; v++) {
+    const size_t n = v == 1 ? 4 : 2;
+
+    give(v, true, (double[]){0, 0, 0, 0}, n);
+    if (v == 1)
+      g.values[v].rank = 2;
+    memcpy(g.values[v].dims, v == 1 ? layout.dims : (const size_t[]){2}, g.values[v].rank * sizeof(size_t));
+    free(g.values[v].real);
+    g.values[v].real = NULL;
+    g.values[v].integer = calloc(n, sizeof(int64_t));
+    memcpy(g.values[v].integer, v == 1 ? stored : zeros, n * sizeof(int64_t));
+    g.values[v].dtype = CLARKE_I8;
+  }
+  low.in = in;
+  low.n_in = 3;
+  y = clarke_quantized_difference(&low, &layout, 1, 2, &error);
+  ck_assert_msg(y != CLARKE_NONE && g.values[y].constant, "%s", error.text);
+  for (size_t e = 0; e < 4; e++)
+    ck_assert(g.values[y].real[e] == expected[e]);
+  y = clarke_quantized_difference(&low, &layout, 1, 3, &error);
+  for (size_t e = 0; e < 4; e++)
+    ck_assert(g.values[y].real[e] == (double)stored[e]);
+  before = g.n_steps;
+  y = clarke_quantized_difference(&low, &layout, 0, 2, &error);
+  ck_assert(y != CLARKE_NONE && !g.values[y].constant && g.n_steps > before);
+}
+END_TEST
+
 START_TEST(whole_numbers_are_kept_within)
 {
   static const double x[] = {-9, -4, -3, 0, 3, 4}, expected[] = {-4, -4, -3, 0, 3, 3};
@@ -277,6 +316,7 @@ main(void)
   tcase_add_test(tcase, great_integers_are_none);
   tcase_add_checked_fixture(nodes, begin_run, end);
   tcase_add_test(nodes, activations_are_rounded_and_saturated);
+  tcase_add_test(nodes, integers_lose_their_zero_points);
   tcase_add_test(nodes, whole_numbers_are_kept_within);
   tcase_add_test(nodes, what_does_not_fit_is_refused);
   tcase_add_test(nodes, rules_have_names);

@@ -143,6 +143,13 @@ takes(char of, size_t type)
                      : true;
 }
 
+/* Is what a letter for one type stands for an integer of 8 bits? */
+static bool
+takes_bytes(const char *op)
+{
+  return lists("ConvInteger MatMulInteger QLinearConv QLinearMatMul ", op);
+}
+
 /* bound: the type of each letter that stands for one, once it is known. */
 static size_t
 made_type(const typed_node *n, char of, const size_t *bound)
@@ -165,8 +172,10 @@ types_follow(value_types *v, const typed_node *n)
   for (size_t i = 0; s != NONE && i < n->n_in; i++) {
     char of = letter(signatures[s].in, i);
     size_t type = type_of(v, n->in[i]), *one = of >= 'A' && of <= 'C' ? &bound[of - 'A'] : &type;
-    expect(type == 0 || takes(of, type), "node %zu '%s' (%s): input '%s' is %s, which ONNX does not allow there",
-           n->place, n->name, n->op, n->in[i], words[type]);
+    bool byte = type == UINT8 || type == INT8, narrow = one != &type && takes_bytes(n->op);
+    expect(type == 0 || (takes(of, type) && (byte || !narrow)),
+           "node %zu '%s' (%s): input '%s' is %s, which ONNX does not allow there", n->place, n->name, n->op, n->in[i],
+           words[type]);
     *one = *one == 0 ? type : *one;
     expect(type == 0 || *one == type,
            "node %zu '%s' (%s): input '%s' is %s and one before it is %s; ONNX wants one type", n->place, n->name,

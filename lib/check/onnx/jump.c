@@ -247,10 +247,10 @@ moves_entries(const char *op)
 void
 check_held(const builder *b)
 {
-  static const char *const takes[] = {[HOLDS_TRUTHS] = " And Cast CastLike Equal Not Or Where ",
-                                      [HOLDS_INTEGERS] =
-                                          " Cast CastLike DequantizeLinear Equal Greater GreaterOrEqual Less "
-                                          "LessOrEqual QuantizeLinear Where "};
+  static const char *const takes[] = {
+      [HOLDS_TRUTHS] = " And Cast CastLike Equal Not Or Where ",
+      [HOLDS_INTEGERS] = " Cast CastLike ConvInteger DequantizeLinear Equal Greater GreaterOrEqual Less "
+                         "LessOrEqual MatMulInteger QLinearConv QLinearMatMul QuantizeLinear Where "};
   for (size_t i = 0; i < b->node->n_in; i++) {
     held_kind of = b->in[i].constant == NULL ? b->in[i].holds : HOLDS_FLOATS;
     need(of == HOLDS_FLOATS || moves_entries(b->op) || is_listed(b->op, takes[of]),

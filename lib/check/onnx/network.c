@@ -19,6 +19,7 @@
 #include "check/onnx/normalization.h"
 #include "check/onnx/optimizer.h"
 #include "check/onnx/pointwise.h"
+#include "check/onnx/qlinear.h"
 #include "check/onnx/quant.h"
 #include "check/onnx/quantize.h"
 #include "check/onnx/recurrent.h"
@@ -86,6 +87,8 @@ static const struct {
     {"Constant", lower_constant, 12, 0, 0, 1, 0, "value:t value_float:f value_floats:F value_int:i value_ints:I"},
     {"ConstantOfShape", lower_filled, 9, 1, 1, 1, 0, "value:t"},
     {"Conv", lower_convolution, 7, 2, 3, 1, 0, "auto_pad:s dilations:I group:i kernel_shape:I pads:I strides:I"},
+    {"ConvInteger", lower_integer_convolution, 10, 2, 4, 1, 0,
+     "auto_pad:s dilations:I group:i kernel_shape:I pads:I strides:I"},
     {"ConvTranspose", lower_convolution, 7, 2, 3, 1, 0,
      "auto_pad:s dilations:I group:i kernel_shape:I output_padding:I output_shape:I pads:I strides:I"},
     {"Cos", lower_function, 7, 1, 1, 1, 0, ""},
@@ -100,6 +103,7 @@ static const struct {
     {"Div", lower_arithmetic, 7, 2, 2, 1, 0, ""},
     {"Dropout", lower_dropout, 7, 1, 1, 2, 0, "ratio:f"},
     {"Dropout", lower_dropout, 12, 1, 3, 2, 0, "seed:i"},
+    {"DynamicQuantizeLinear", lower_dynamic, 11, 1, 1, 3, 0, ""},
     {"Einsum", lower_einsum, 12, 1, 1024, 1, 0, "equation:s"},
     {"Elu", lower_elu, 7, 1, 1, 1, 1, "alpha:f"},
     {"Equal", lower_whole, 7, 2, 2, 1, 0, ""},
@@ -151,6 +155,7 @@ static const struct {
     {"LpPool", lower_norm, 7, 1, 1, 1, 0, "auto_pad:s kernel_shape:I p:i pads:I strides:I"},
     {"LpPool", lower_norm, 18, 1, 1, 1, 0, "auto_pad:s ceil_mode:b dilations:I kernel_shape:I p:i pads:I strides:I"},
     {"MatMul", lower_product, 7, 2, 2, 1, 0, ""},
+    {"MatMulInteger", lower_integer_product, 10, 2, 4, 1, 0, ""},
     {"Max", lower_larger, 8, 1, 1024, 1, 0, ""},
     {"MaxPool", lower_pool, 7, 1, 1, 1, 0, "auto_pad:s kernel_shape:I pads:I strides:I"},
     {"MaxPool", lower_pool, 8, 1, 1, 1, 0, "auto_pad:s kernel_shape:I pads:I storage_order:b strides:I"},
@@ -172,6 +177,9 @@ static const struct {
     {"Pad", lower_pad, 11, 2, 3, 1, 0, "mode:s"},
     {"Pad", lower_pad, 18, 2, 4, 1, 0, "mode:s"},
     {"Pow", lower_power, 7, 2, 2, 1, 0, ""},
+    {"QLinearConv", lower_integer_convolution, 10, 8, 9, 1, 0,
+     "auto_pad:s dilations:I group:i kernel_shape:I pads:I strides:I"},
+    {"QLinearMatMul", lower_integer_product, 10, 8, 8, 1, 0, ""},
     {"Quant", lower_quant, 7, 4, 4, 1, 0, "narrow:b rounding_mode:s signed:b"},
     {"QuantizeLinear", lower_quantize, 10, 2, 3, 1, 0, ""},
     {"QuantizeLinear", lower_quantize, 13, 2, 3, 1, 0, "axis:i saturate:b"},
@@ -429,14 +437,15 @@ keeps_batch(const builder *b, lowering lower)
 static void
 check_batch(const builder *b, lowering lower)
 {
-  bool any = keeps_batch(b, lower)
-             || AMONG(lower, lower_arithmetic, lower_product, lower_flatten, lower_reshape, lower_squeeze,
-                      lower_transpose, lower_slice, lower_split, lower_gather, lower_gather_elements, lower_gather_rows,
-                      lower_larger, lower_repeat, lower_shape, lower_concat, lower_where, lower_cast, lower_cast_like,
-                      lower_sum, lower_lstm, lower_gru, lower_rnn, lower_sorted, lower_einsum, lower_whole,
-                      lower_scatter, lower_stated_function, lower_threshold, lower_running_product, lower_one_hot,
-                      lower_adagrad, lower_adam, lower_momentum, lower_running, lower_hardmax, lower_compress,
-                      lower_tensor_scatter, lower_quantize, lower_dequantize, lower_quant, lower_bipolar);
+  bool any =
+      keeps_batch(b, lower)
+      || AMONG(lower, lower_arithmetic, lower_product, lower_flatten, lower_reshape, lower_squeeze, lower_transpose,
+               lower_slice, lower_split, lower_gather, lower_gather_elements, lower_gather_rows, lower_larger,
+               lower_repeat, lower_shape, lower_concat, lower_where, lower_cast, lower_cast_like, lower_sum, lower_lstm,
+               lower_gru, lower_rnn, lower_sorted, lower_einsum, lower_whole, lower_scatter, lower_stated_function,
+               lower_threshold, lower_running_product, lower_one_hot, lower_adagrad, lower_adam, lower_momentum,
+               lower_running, lower_hardmax, lower_compress, lower_tensor_scatter, lower_quantize, lower_dequantize,
+               lower_quant, lower_bipolar, lower_integer_convolution, lower_integer_product, lower_dynamic);
   for (size_t i = 0; i < b->node->n_in; i++)
     need(any || b->in[i].name == NULL || !is_batch(b, &b->in[i]) || (b->in[i].at == 0 && b->in[i].inner == 0),
          "an input has the batch on another axis than the first, or merged with others");
@@ -451,7 +460,7 @@ lifts(const builder *b, lowering lower)
        first = AMONG(lower, lower_batch, lower_layer, lower_groups, lower_root_mean, lower_convolution, lower_pool,
                      lower_relu, lower_clip, lower_hard, lower_huber, lower_gate, lower_elu, lower_softmax, lower_pad,
                      lower_resize, lower_grid, lower_lstm, lower_gru, lower_rnn, lower_sorted, lower_global_maximum,
-                     lower_hardmax, lower_compress, lower_quantize, lower_quant, lower_bipolar)
+                     lower_hardmax, lower_compress, lower_quantize, lower_quant, lower_bipolar, lower_dynamic)
                || strcmp(b->op, "Gemm") == 0 || (lower == lower_power && !of_floats(b) && !of_integers(b));
   for (size_t i = 0; i < b->node->n_in; i++)
     alone = alone && b->in[i].name != NULL && b->in[i].constant != NULL;
