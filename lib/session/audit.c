@@ -45,6 +45,7 @@ clarke_audit_session_clear(clarke_audit_session *s)
   clarke_nearest_clear(&s->nearest);
   clarke_zeros_clear(&s->zeros);
   clarke_zeros_clear(&s->near_zeros);
+  clarke_moved_clear(&s->moved);
   clarke_replay_clear(&s->replay);
   clarke_margins_clear(&s->margins);
   clarke_profile_clear(&s->profile);

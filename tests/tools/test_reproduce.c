@@ -38,6 +38,7 @@ setup(void)
 }
 
 #define LEMMA "#: claim L\n#: where here\n#: says so\n#: at w=0\n"
+#define LEMMA_IN_SMALL "#: claim L\n#: where here\n#: says so\n#: small one step\n#: at w=0\n"
 #define PROGRAM "input w\noutput relu(w) - relu(-w)\n"
 
 START_TEST(test_outcomes)
@@ -56,6 +57,25 @@ START_TEST(test_outcomes)
   save_case("a.prog", "#: claim L\n#: where here\n#: says so\n#: cannot-check too hard\n" PROGRAM);
   ck_assert_int_eq(run(CLARKE " reproduce --cases cases"), 0);
   file_has("out", "| L     | cannot check |              | so | too hard | here |");
+}
+END_TEST
+
+/* A claim whose experiment is asked in small never counts as one that agrees; a wrong one is as wrong. */
+START_TEST(test_small)
+{
+  save_case("a.prog", LEMMA_IN_SMALL "#: expect ad 0\n" PROGRAM);
+  ck_assert_int_eq(run(CLARKE " reproduce --cases cases"), 0);
+  file_has("out", "| L     | in small     | w=0          | ad 0 | ad 0 | here; here: one step |");
+  file_has("out", "1 checks of 1 claims: 0 agree, 1 in small, the paper is wrong in 0, 0 disagree");
+  ck_assert_int_eq(run(CLARKE " reproduce --cases cases --json"), 0);
+  file_has("out", "\"small\": \"one step\"");
+  file_has("out", "\"in_small\": 1");
+  save_case("a.prog", LEMMA_IN_SMALL "#: claimed ad 1\n#: expect ad 0\n" PROGRAM);
+  ck_assert_int_eq(run(CLARKE " reproduce --cases cases"), 0);
+  file_has("out", "| L     | paper wrong  |");
+  save_case("a.prog", LEMMA_IN_SMALL "#: claimed value 1\n#: expect value 0\n#: expect ad 1\n" PROGRAM);
+  ck_assert_int_eq(run(CLARKE " reproduce --cases cases"), 1);
+  file_has("out", "| L     | DISAGREE     |");
 }
 END_TEST
 
@@ -104,7 +124,7 @@ START_TEST(test_right_expectations)
                   "#: claimed verdict in-clarke\n#: expect verdict not-in-clarke\n" PROGRAM
                   "piece w\n");
   ck_assert_int_eq(run(CLARKE " reproduce --cases cases"), 0);
-  file_has("out", "3 checks of 1 claims: 2 agree, the paper is wrong in 1, 0 disagree");
+  file_has("out", "3 checks of 1 claims: 2 agree, 0 in small, the paper is wrong in 1, 0 disagree");
 }
 END_TEST
 
@@ -208,6 +228,10 @@ START_TEST(test_networks)
     file_has("out", "a.prog:4");
     file_has("out", bad[i].message);
   }
+  /* Layers are counted that are trained, whatever kinks are touched; a fixed matrix is none. */
+  save_case("a.prog", "#: claim L\n#: where here\n#: says so\n#: network a.onnx a.npz sum\n#: expect layers 1\n#: expect depth 1\n"
+                      "#: expect convolutions 0\n");
+  ck_assert_int_eq(run(CLARKE " reproduce --cases cases"), 0);
   /* A profile is the check's, and so are the inputs; no program is needed. */
   save_case("a.prog", "#: claim L\n#: where here\n#: says so\n#: network a.onnx a.npz sum\n#: expect systems rho: 2 rows, empty\n"
                       "#: expect zone bifurcation\n#: expect theorem-5 none\n#: proxy Relu 0 1/2\n#: network a.onnx a.npz sum\n"
@@ -365,6 +389,7 @@ main(void)
 
   tcase_add_checked_fixture(c, setup, remove_folder);
   tcase_add_test(c, test_outcomes);
+  tcase_add_test(c, test_small);
   tcase_add_test(c, test_wrong_expectations);
   tcase_add_test(c, test_right_expectations);
   tcase_add_test(c, test_decimals);

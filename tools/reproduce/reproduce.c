@@ -287,6 +287,7 @@ compare(clarke_table_row *row, const clarke_run *r, clarke_status ran, clarke_er
 
   row->computed = calloc(f->n + 1, sizeof *row->computed);
   row->agrees = calloc(f->n + 1, sizeof *row->agrees);
+  row->outcome = row->claim->small != NULL ? CLARKE_ROW_SMALL : CLARKE_ROW_AGREES;
   for (size_t i = 0; i < f->n && row->computed != NULL && row->agrees != NULL; i++) {
     const clarke_fact *fact = &f->fact[i];
     clarke_result result;
@@ -307,7 +308,7 @@ compare(clarke_table_row *row, const clarke_run *r, clarke_status ran, clarke_er
     if (!row->agrees[i])
       row->outcome = CLARKE_ROW_DISAGREES;
     else if (fact->claimed != NULL && !clarke_texts_agree(fact->claimed, fact->expect)
-             && row->outcome == CLARKE_ROW_AGREES)
+             && row->outcome != CLARKE_ROW_DISAGREES)
       row->outcome = CLARKE_ROW_PAPER_WRONG;
   }
   return row->computed != NULL && row->agrees != NULL

@@ -48,6 +48,7 @@ clarke_case_clear(clarke_case *c)
     free(c->claim[i].where);
     free(c->claim[i].says);
     free(c->claim[i].note);
+    free(c->claim[i].small);
     free(c->claim[i].cannot);
   }
   for (size_t i = 0; i < c->n_facts; i++)
@@ -272,10 +273,12 @@ claim_line(reading *r, const char *key, const char *value)
     return append(r, &claim->says, " ", value);
   if (strcmp(key, "note") == 0)
     return append(r, &claim->note, " ", value);
+  if (strcmp(key, "small") == 0)
+    return append(r, &claim->small, " ", value);
   if (strcmp(key, "cannot-check") == 0)
     return append(r, &claim->cannot, " ", value);
   return clarke_fail(r->err, CLARKE_EINPUT,
-                     "%s:%zu: '%s': expected claim, where, says, note, cannot-check, profile, "
+                     "%s:%zu: '%s': expected claim, where, says, note, small, cannot-check, profile, "
                      "proxy, wrt, prices, at, network, line, suite, claimed or expect", r->c->name, r->line, key);
 }
 

@@ -19,6 +19,7 @@ typedef struct {
 
 typedef struct {
   char *name, *where, *says, *note;
+  char *small;  /* what is asked in place of the paper's own, larger experiment; or NULL */
   char *cannot; /* cannot-check, with the reason; or NULL */
   size_t line;
 } clarke_claim;

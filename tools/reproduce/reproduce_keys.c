@@ -140,20 +140,10 @@ find_verdict(clarke_result *result, const clarke_run *r, clarke_error *err)
 }
 
 static clarke_status
-count(clarke_result *result, size_t n, clarke_error *err)
-{
-  clarke_number *x = clarke_numbers(1);
-
-  if (x != NULL)
-    clarke_number_set_si(x, (long)n);
-  return clarke_result_numbers(result, x, 1, 0, err);
-}
-
-static clarke_status
 find_touched(clarke_result *result, const clarke_run *r, clarke_error *err)
 {
   return r->d.execution.open ? clarke_result_word(result, "unknown", err)
-                             : count(result, r->d.execution.n_touched, err);
+                             : clarke_result_count(result, r->d.execution.n_touched, err);
 }
 
 static clarke_status
@@ -164,7 +154,7 @@ find_instructions(clarke_result *result, const clarke_run *r, clarke_error *err)
   for (size_t i = 0; i < r->p->n; i++)
     n += r->p->instruction[i].kind != CLARKE_DO_INPUT
          && r->p->instruction[i].kind != CLARKE_DO_CONSTANT;
-  return count(result, n, err);
+  return clarke_result_count(result, n, err);
 }
 
 /* Pointwise functions with kinks by their layer: how many of them are on the longest path to one,
@@ -414,7 +404,7 @@ find_linear_relu(clarke_result *result, const clarke_run *r, bool size, clarke_e
 
   clarke_linear_relu_init(&net);
   clarke_linear_relu_find(&net, &r->count, clarke_code_wrt_count(r->p));
-  status = net.is ? count(result, size ? mpz_get_ui(net.size) : net.memory, err) : clarke_result_word(result, "none", err);
+  status = net.is ? clarke_result_count(result, size ? mpz_get_ui(net.size) : net.memory, err) : clarke_result_word(result, "none", err);
   clarke_linear_relu_clear(&net);
   return status;
 }

@@ -95,16 +95,12 @@ clarke_status
 clarke_line_result(clarke_result *result, const clarke_run *r, const char *key, clarke_error *err)
 {
   const clarke_segment *s = &r->line->segment;
-  clarke_number *x;
 
   if (s->integral == NULL)
     return clarke_result_word(result, "unknown", err);
   if (strcmp(key, "pieces") != 0)
     return clarke_result_rationals(result, strcmp(key, "integral") == 0 ? s->integral : s->difference, s->n_outputs, 0, err);
-  x = clarke_numbers(1);
-  if (x != NULL)
-    clarke_number_set_si(x, (long)s->n);
-  return clarke_result_numbers(result, x, 1, 0, err);
+  return clarke_result_count(result, s->n, err);
 }
 
 bool

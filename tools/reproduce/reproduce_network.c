@@ -128,20 +128,73 @@ find_theorem(clarke_result *result, const clarke_run *r, const char *key, clarke
 static clarke_status
 find_touched(clarke_result *result, const clarke_run *r, clarke_error *err)
 {
-  clarke_number *x;
+  return r->network->replay.open > 0 ? clarke_result_word(result, "unknown", err)
+                                     : clarke_result_count(result, r->network->replay.n_touches, err);
+}
 
-  if (r->network->replay.open > 0)
-    return clarke_result_word(result, "unknown", err);
-  x = clarke_numbers(1);
-  if (x != NULL)
-    clarke_number_set_si(x, (long)r->network->replay.n_touches);
-  return clarke_result_numbers(result, x, 1, 0, err);
+/* Does the step multiply by a matrix, or kernel, that is trained? */
+static bool
+is_trained(const clarke_graph *g, const clarke_step *s)
+{
+  return s->kind == CLARKE_DENSE && g->values[s->dense.weight].parameter != CLARKE_NONE;
+}
+
+static size_t
+count_trained(const clarke_graph *g, const char *op)
+{
+  size_t n = 0;
+
+  for (size_t i = 0; i < g->n_steps; i++)
+    n += is_trained(g, &g->steps[i]) && (op == NULL || strcmp(g->steps[i].op->name, op) == 0);
+  return n;
+}
+
+/* The most trained steps on a path to the output: each step is behind those that it takes from. */
+static clarke_status
+find_depth(size_t *depth, const clarke_graph *g, clarke_error *err)
+{
+  size_t *most = calloc(g->n_values + 1, sizeof *most);
+
+  if (most == NULL)
+    return clarke_no_memory(err);
+  for (size_t i = 0; i < g->n_steps; i++) {
+    const clarke_step *s = &g->steps[i];
+
+    for (size_t k = 0; k < s->n_in; k++)
+      if (most[s->in[k].value] > most[s->out])
+        most[s->out] = most[s->in[k].value];
+    most[s->out] += is_trained(g, s);
+  }
+  *depth = most[g->output];
+  free(most);
+  return CLARKE_OK;
+}
+
+static clarke_status
+find_layers(clarke_result *result, const clarke_run *r, const char *key, clarke_error *err)
+{
+  const clarke_graph *g = &r->network->graph;
+  size_t n = 0;
+  const clarke_status status = strcmp(key, "depth") == 0 ? find_depth(&n, g, err) : CLARKE_OK;
+
+  if (status != CLARKE_OK)
+    return status;
+  if (strcmp(key, "depth") != 0)
+    n = count_trained(g, strcmp(key, "convolutions") == 0 ? "Conv" : NULL);
+  return clarke_result_count(result, n, err);
+}
+
+/* Is the key about the network alone, whatever the minibatch? */
+static bool
+is_about_layers(const char *key)
+{
+  return strcmp(key, "layers") == 0 || strcmp(key, "depth") == 0 || strcmp(key, "convolutions") == 0;
 }
 
 bool
 clarke_network_key_known(const char *key)
 {
-  static const char *const keys[] = {"verdict", "zone", "touched", "systems", "theorem-1", "theorem-4", "theorem-5", "theorem-6",
+  static const char *const keys[] = {"verdict", "zone", "touched", "systems", "layers", "depth", "convolutions", "theorem-1", "theorem-4", "theorem-5", "theorem-6",
                                      "theorem-8", "n-1", "global-system"};
 
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
@@ -157,6 +210,8 @@ clarke_network_result(clarke_result *result, const clarke_run *r, const char *ke
 
   if (strcmp(key, "verdict") == 0)
     return clarke_result_word(result, clarke_verdict_name(a->verdict), err);
+  if (is_about_layers(key))
+    return find_layers(result, r, key, err);
   if (!r->network->replayed)
     return clarke_result_word(result, "unknown", err);
   if (strcmp(key, "zone") == 0)

@@ -10,8 +10,7 @@
 const char *
 clarke_outcome_name(clarke_outcome outcome)
 {
-  static const char *const name[CLARKE_ROW_OUTCOMES] = {"agree", "paper wrong", "DISAGREE",
-                                                        "cannot check"};
+  static const char *const name[CLARKE_ROW_OUTCOMES] = {"agree", "in small", "paper wrong", "DISAGREE", "cannot check"};
 
   return name[outcome];
 }
@@ -133,6 +132,10 @@ put_row(const clarke_table_row *row, int claim_width)
     put_cell(row->claim->cannot);
   fputs(" | ", stdout);
   put_cell(row->claim->where);
+  if (row->claim->small != NULL) {
+    fputs("; here: ", stdout);
+    put_cell(row->claim->small);
+  }
   puts(" |");
 }
 
@@ -151,8 +154,8 @@ tell_summary(const clarke_table *rows, size_t unread, clarke_error *err)
     fputs(".", s.asked.to);
     fputs(wrong > 0 ? "No: " : unread > 0 ? "Not decided: " : "", s.answer.to);
     clarke_put_count(s.answer.to, rows->count[CLARKE_ROW_AGREES], "check");
-    fprintf(s.answer.to, " %s (agree); in %zu the paper is wrong, as shown (paper wrong); %zu %s not what it must be (DISAGREE).",
-            rows->count[CLARKE_ROW_AGREES] == 1 ? "does" : "do", papers, wrong, wrong == 1 ? "is" : "are");
+    fprintf(s.answer.to, " %s (agree); %zu more do of smaller experiments (in small); in %zu the paper is wrong, as shown (paper wrong); %zu %s not what it must be (DISAGREE).",
+            rows->count[CLARKE_ROW_AGREES] == 1 ? "does" : "do", rows->count[CLARKE_ROW_SMALL], papers, wrong, wrong == 1 ? "is" : "are");
     fputs(wrong > 0 ? "Look at the rows that DISAGREE." : unread > 0 ? "Some cases could not be read: the messages say why." : "Nothing needs doing.", s.next.to);
   }
   return clarke_summary_tell(&s, status, err);
@@ -177,9 +180,9 @@ clarke_table_print(const clarke_table *rows, size_t unread, clarke_error *err)
   puts("-|--------------|--------------|---|---|---|");
   for (size_t i = 0; i < rows->n; i++)
     put_row(&rows->row[i], width);
-  printf("\n%zu checks of %zu claims: %zu agree, the paper is wrong in %zu, %zu disagree; %zu "
+  printf("\n%zu checks of %zu claims: %zu agree, %zu in small, the paper is wrong in %zu, %zu disagree; %zu "
          "claims cannot be checked on a program.\n", rows->n - rows->count[CLARKE_ROW_CANNOT],
-         rows->n_claims, rows->count[CLARKE_ROW_AGREES], rows->count[CLARKE_ROW_PAPER_WRONG],
+         rows->n_claims, rows->count[CLARKE_ROW_AGREES], rows->count[CLARKE_ROW_SMALL], rows->count[CLARKE_ROW_PAPER_WRONG],
          rows->count[CLARKE_ROW_DISAGREES], rows->count[CLARKE_ROW_CANNOT]);
   return CLARKE_OK;
 }
@@ -220,6 +223,8 @@ row_json(const clarke_table_row *row)
   }
   json_object_set_new(j, "at", clarke_json_text(check->at));
   json_object_set_new(j, "wrt", clarke_json_text(check->wrt));
+  if (claim->small != NULL)
+    json_object_set_new(j, "small", clarke_json_text(claim->small));
   if (check->prices != NULL)
     json_object_set_new(j, "prices", clarke_json_text(check->prices));
   json_object_set_new(j, "profile", clarke_json_text(check->profile));
@@ -235,9 +240,10 @@ clarke_table_print_json(const clarke_table *rows, clarke_error *err)
 
   for (size_t i = 0; i < rows->n; i++)
     json_array_append_new(list, row_json(&rows->row[i]));
-  j = json_pack("{s:{s:I, s:I, s:I, s:I, s:I, s:I}, s:o}", "summary", "checks",
+  j = json_pack("{s:{s:I, s:I, s:I, s:I, s:I, s:I, s:I}, s:o}", "summary", "checks",
                 (json_int_t)(rows->n - rows->count[CLARKE_ROW_CANNOT]), "claims",
                 (json_int_t)rows->n_claims, "agree", (json_int_t)rows->count[CLARKE_ROW_AGREES],
+                "in_small", (json_int_t)rows->count[CLARKE_ROW_SMALL],
                 "paper_wrong", (json_int_t)rows->count[CLARKE_ROW_PAPER_WRONG], "disagree",
                 (json_int_t)rows->count[CLARKE_ROW_DISAGREES], "cannot_check",
                 (json_int_t)rows->count[CLARKE_ROW_CANNOT], "rows", list);

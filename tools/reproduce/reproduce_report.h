@@ -6,12 +6,13 @@
 
 typedef enum {
   CLARKE_ROW_AGREES,      /* all is as the paper has it */
+  CLARKE_ROW_SMALL,       /* so it is of a smaller experiment; the paper's own was not asked about */
   CLARKE_ROW_PAPER_WRONG, /* all is as the case says is true, the paper has something else */
   CLARKE_ROW_DISAGREES,   /* something is not as the case says is true */
   CLARKE_ROW_CANNOT,      /* a claim that is not checked */
 } clarke_outcome;
 
-#define CLARKE_ROW_OUTCOMES 4
+#define CLARKE_ROW_OUTCOMES 5
 
 /* A check and what was found, or a claim that cannot be checked. */
 typedef struct {

@@ -87,6 +87,16 @@ clarke_result_numbers(clarke_result *result, clarke_number *x, size_t n, size_t 
   return take_text(result, &text, status, err);
 }
 
+clarke_status
+clarke_result_count(clarke_result *result, size_t n, clarke_error *err)
+{
+  clarke_number *x = clarke_numbers(1);
+
+  if (x != NULL)
+    clarke_number_set_si(x, (long)n);
+  return clarke_result_numbers(result, x, 1, 0, err);
+}
+
 static clarke_number *
 from_rationals(mpq_t *q, size_t n)
 {

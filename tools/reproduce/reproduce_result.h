@@ -19,6 +19,7 @@ void clarke_result_clear(clarke_result *result);
 /* Make the result, of one that is initialized. width: of the rows, in parentheses of their own when there are several, that
  * a vector is written in; 0: none. Numbers and doubles of n = 1 are bare. */
 clarke_status clarke_result_word(clarke_result *result, const char *text, clarke_error *err);
+clarke_status clarke_result_count(clarke_result *result, size_t n, clarke_error *err);
 clarke_status clarke_result_truth(clarke_result *result, clarke_truth a, clarke_error *err); /* yes, no, unknown */
 /* x (NULL: out of memory) is taken over. */
 clarke_status clarke_result_numbers(clarke_result *result, clarke_number *x, size_t n, size_t width, clarke_error *err);

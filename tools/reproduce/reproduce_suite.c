@@ -128,10 +128,9 @@ clarke_suite_key_known(const char *key)
 clarke_status
 clarke_suite_result(clarke_result *result, const clarke_run *r, const char *key, clarke_error *err)
 {
-  clarke_number *x = clarke_numbers(1);
+  size_t i = 0;
 
-  for (size_t i = 0; x != NULL && i < CLARKE_COUNTS; i++)
-    if (strcmp(keys[i], key) == 0)
-      clarke_number_set_si(x, (long)r->counts->of[i]);
-  return clarke_result_numbers(result, x, 1, 0, err);
+  while (strcmp(keys[i], key) != 0)
+    i++;
+  return clarke_result_count(result, r->counts->of[i], err);
 }

@@ -105,8 +105,8 @@ class Audited(Answer):
     @property
     def zero_gradients(self) -> list[dict[str, Any]] | None:
         """Parameters with entries of the gradient that are 0: "parameter", "entries", "zero" (how many are AD's exact 0 because each path to the loss
-        has a factor 0), "why" (how many for which factor), "nearby" (0 in each limit of gradients nearby, too), "stays" (0 at all weights nearby);
-        "recorded", of those that were recorded as 0 beside them, of which "not_zero" are not 0 exactly, for floating point made them so.
+        has a factor 0), "why" (how many for which factor), "nearby" (0 in each limit of gradients nearby, too), "stays" (0 at all weights nearby),
+        "along" (not 0 a little way along the direction report["zero_direction"]); "recorded", of those that were recorded as 0 beside them, of which "not_zero" are not 0 exactly, for floating point made them so.
         None where that is not known (docs/run-format.md, "Gradients that are 0")."""
         exact, recorded = self.report.get("zero_gradients"), self.gradient.get("zeros")
         if exact is None:
