@@ -237,15 +237,9 @@ near_windows(const pass *a, size_t s, const integer *r)
 
 /* What the argument of entry e is near to; is it in the function's domain, and does that hold all of it? */
 static bool
-near_argument(const pass *a, const step *st, size_t e, const integer *r, interval *x)
+near_argument(const pass *a, const step *st, size_t e, interval *x)
 {
-  const integer *c = center(a->p, a->v, term_at(a->p, st, e, 0).x, e);
-  const unsigned long bits = a->p->net->near_bits;
-  INTEGER(z);
-  mpz_sub(&z, c, r);
-  unfixed(&x->lo, &z, bits);
-  mpz_add(&z, c, r);
-  unfixed(&x->hi, &z, bits);
+  near_interval(a->p, a->v, read_by(a->p, st, e), e, x);
   return function_holds(st->of, x, st->still);
 }
 
@@ -257,7 +251,7 @@ expect_inside(const pass *a, size_t s, bool known, const integer *r)
   const step *st = &a->p->net->steps[s];
   INTERVAL(x);
   for (size_t e = a->sample; e < entries(a->p, s); e += a->p->net->apart) {
-    if (known && near_argument(a, st, e, r, &x))
+    if (known && near_argument(a, st, e, &x))
       continue;
     if (put_off(a, known, r))
       return;
@@ -270,25 +264,20 @@ expect_inside(const pass *a, size_t s, bool known, const integer *r)
 
 /* Ends of the function's values at the ends of its arguments, to as many bits as near values have. Are they known? */
 static bool
-near_functions(const pass *a, size_t s, const integer *r)
+near_functions(const pass *a, size_t s)
 {
   const step *st = &a->p->net->steps[s];
-  const unsigned long bits = a->p->net->near_bits, own = session_bits;
+  const unsigned long own = session_bits;
   bool known = st->of != F_LOG && st->of != F_SOFTPLUS; /* whose logarithms are slow */
   INTERVAL(x);
-  INTEGER(z);
   for (size_t e = a->sample; e < entries(a->p, s) && known; e += a->p->net->apart) {
-    integer *c = &a->v[s].c[e / a->p->net->apart];
-    known = near_argument(a, st, e, r, &x) && magnitude(&x.lo) <= MOST_ARGUMENT && magnitude(&x.hi) <= MOST_ARGUMENT;
+    known = near_argument(a, st, e, &x) && magnitude(&x.lo) <= MOST_ARGUMENT && magnitude(&x.hi) <= MOST_ARGUMENT;
     if (!known)
       break;
-    session_set_bits(bits);
+    session_set_bits(a->p->net->near_bits);
     function_value(&x, st->of, &x);
     session_set_bits(own);
-    fixed(c, &x.lo, bits, false);
-    fixed(&z, &x.hi, bits, true);
-    mpz_sub(&z, &z, c);
-    larger(&a->v[s].r, &z);
+    near_put(a->p, &a->v[s], e, &x);
   }
   return known;
 }
@@ -330,7 +319,7 @@ near_step(const pass *a, size_t s)
   if (known && (st->kind == NORMALIZE || st->kind == SOFTMAX))
     v->known = near_lines(a->p, a->v, s, a->sample);
   if (known && st->kind == FUNCTION)
-    v->known = near_functions(a, s, &r);
+    v->known = near_functions(a, s);
 }
 
 near *
@@ -453,6 +442,16 @@ more_bits(const network *net)
       root_prepare(&net->steps[s]);
 }
 
+/* Whose bounds grow so much that few bits would be in vain. */
+static bool
+has_lines(const network *net)
+{
+  size_t s = 0;
+  while (s < net->n_steps && net->steps[s].length == 0)
+    s++;
+  return s < net->n_steps;
+}
+
 void
 point_evaluate(point *p)
 {
@@ -462,11 +461,11 @@ point_evaluate(point *p)
   mark_asked(p);
   for (size_t b = 0; b < apart; b++)
     v.open[b] = true;
-  for (size_t passes = 0; open > 0; passes++) {
-    if (passes > 1)
+  for (bool few = !has_lines(p->net), begun = false; open > 0; begun = !few, few = false) {
+    if (begun)
       more_bits(p->net);
     v.last = session_bits >= MOST_BEGUN;
-    near_prepare(p->net, passes == 0 ? FEW_BITS : many_bits(), passes == 0);
+    near_prepare(p->net, few ? FEW_BITS : many_bits(), few);
     for_each_sample(apart, by_near_values, &v);
     open = 0;
     for (size_t b = 0; b < apart; b++)

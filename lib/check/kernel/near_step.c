@@ -42,6 +42,28 @@ center(const point *p, const near *v, source x, size_t e)
 }
 
 void
+near_interval(const point *p, const near *v, source x, size_t e, interval *y)
+{
+  const integer *c = center(p, v, x, e), *r = &near_read(p, v, x)->r;
+  INTEGER(z);
+  mpz_sub(&z, c, r);
+  unfixed(&y->lo, &z, p->net->near_bits);
+  mpz_add(&z, c, r);
+  unfixed(&y->hi, &z, p->net->near_bits);
+}
+
+void
+near_put(const point *p, near *v, size_t e, const interval *y)
+{
+  integer *c = &v->c[e / p->net->apart];
+  INTEGER(z);
+  fixed(c, &y->lo, p->net->near_bits, false);
+  fixed(&z, &y->hi, p->net->near_bits, true);
+  mpz_sub(&z, &z, c);
+  larger(&v->r, &z);
+}
+
+void
 reads_prepare(step *st)
 {
   st->n_reads = 0;

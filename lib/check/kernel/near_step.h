@@ -24,5 +24,7 @@ void larger(integer *y, const integer *z); /* y = |z|, if that is more */
 /* Near what a source is at entry e. Of NONE, which is 1, the entry behind the steps. */
 const integer *center(const point *p, const near *v, source x, size_t e);
 const near *near_read(const point *p, const near *v, source x);
+void near_interval(const point *p, const near *v, source x, size_t e, interval *y); /* all that it may be */
+void near_put(const point *p, near *v, size_t e, const interval *y);                /* entry e of a step is in y */
 
 #endif
