@@ -33,6 +33,10 @@ static const struct {
   {"paths", clarke_suite_paths},
   {"chain-rule", clarke_suite_chain_rule},
   {"slope-of-relu", clarke_suite_slope_of_relu},
+  {"selections", clarke_suite_selections},
+  {"primitives", clarke_suite_primitives},
+  {"modes", clarke_suite_modes},
+  {"costs", clarke_suite_costs},
   {"descent", clarke_suite_descent},
   {"formulas", clarke_suite_formulas},
 };
