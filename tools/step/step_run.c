@@ -350,6 +350,8 @@ clarke_run_settings(clarke_step_settings *s, const clarke_rule *rule, const clar
   if (status == CLARKE_OK && rule->slot[CLARKE_SLOT_ROW] && clarke_run_setting_find(g, "eps") != NULL
       && clarke_run_setting_find(g, "eps")->lacks_first && (g->path == NULL || strcmp(g->path, "single") != 0) && has_other_types(r, p->group))
     s->unknown = "'eps' (None, of parameters of several types, by foreach: of which type it is depends on an order that is not recorded)";
+  if (s->coarse == NULL && s->bits < clarke_run_rounding(p->theta->dtype, false).unit)
+    s->coarse = "lr";
   return status;
 }
 
@@ -367,6 +369,8 @@ judge_parameter(clarke_run *r, clarke_step_parameter *p, clarke_error *err)
     status = check_slots(p, &s, err);
   if (status == CLARKE_OK && s.unknown != NULL)
     r->unknown = s.unknown;
+  if (s.coarse != NULL)
+    r->coarse = s.coarse;
   if (status == CLARKE_OK && s.unknown == NULL) {
     clarke_run_question(&q, &single, &s, r, p);
     check_numbers(p, r, &s);
@@ -477,7 +481,9 @@ nothing_changed(const clarke_run *r, bool skipped)
 static void
 answer_counts(clarke_run *r)
 {
-  if (r->sum.wrong > 0 || r->miscounted != NULL)
+  if (r->sum.wrong > 0 && r->miscounted == NULL && r->coarse != NULL)
+    r->answer = CLARKE_STEP_UNKNOWN;
+  else if (r->sum.wrong > 0 || r->miscounted != NULL)
     r->answer = CLARKE_STEP_WRONG;
   else if (r->sum.open > 0)
     r->answer = CLARKE_STEP_OPEN;
