@@ -314,6 +314,23 @@ def kept_short(folder):
         expect(said["holds"] or "kept in a tensor" in said["why"], f"{make.__name__} {settings}: {said['why']}")
 
 
+def loaded(folder):
+    """A state that was loaded: ASGD's step size, a float32, is in a tensor of the parameters' type then."""
+    for how in (False, True):
+        run, model, (x, y) = os.path.join(folder, f"loaded-{how}"), network(torch.float64), data(torch.float64)
+        optimizer = O.ASGD(model.parameters(), lr=1.0, lambd=0.1, foreach=how)
+        for k in range(4):
+            optimizer.zero_grad()
+            with clarke.record(run, model, optimizer=optimizer, light=True, again=False):
+                F.cross_entropy(model(x), y).backward()
+            optimizer.step()
+            said = ask(run)
+            expect(said["holds"], f"ASGD, loaded after two steps, foreach {how}, step {k}: {said}")
+            if k == 1:
+                state, optimizer = optimizer.state_dict(), O.ASGD(model.parameters(), lr=1.0, lambd=0.1, foreach=how)
+                optimizer.load_state_dict(state)
+
+
 def several(folder):
     """Two optimizers, each of some parameters, and an average of all: in the block, after it, in the background. The second may step alone."""
     x, y = data()
@@ -855,7 +872,7 @@ def away(run, name, by):
 def main():
     torch.manual_seed(7)
     with tempfile.TemporaryDirectory() as folder:
-        for part in (programs, fault, places, hooked, changed_gradients, accumulated, kept_short, several, averages, not_made, outermost, tampered, sparse, whole, libraries, epsilon, own, package):
+        for part in (programs, fault, places, hooked, changed_gradients, accumulated, kept_short, loaded, several, averages, not_made, outermost, tampered, sparse, whole, libraries, epsilon, own, package):
             part(folder)
     finish()
 
