@@ -43,7 +43,8 @@ clarke_quantized_entry(const clarke_quantized *q, size_t count, size_t e)
 bool
 clarke_dequantizes(clarke_dtype dtype)
 {
-  return dtype == CLARKE_U8 || dtype == CLARKE_I8 || dtype == CLARKE_U16 || dtype == CLARKE_I16 || dtype == CLARKE_I32;
+  return dtype == CLARKE_U8 || dtype == CLARKE_I8 || dtype == CLARKE_U16 || dtype == CLARKE_I16 || dtype == CLARKE_I32
+         || dtype >= CLARKE_I4;
 }
 
 /* Is a whole number below 2^24 in size, and so a float32? */

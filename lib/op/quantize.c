@@ -148,7 +148,10 @@ static const struct {
 static int64_t
 code_of(clarke_dtype dtype)
 {
-  return dtype == CLARKE_U8 ? 2 : dtype == CLARKE_I8 ? 3 : dtype == CLARKE_U16 ? 4 : dtype == CLARKE_I16 ? 5 : 0;
+  static const int64_t code[] = {[CLARKE_U8] = 2, [CLARKE_I8] = 3, [CLARKE_U16] = 4, [CLARKE_I16] = 5, [CLARKE_U4] = 21,
+                                 [CLARKE_I4] = 22, [CLARKE_U2] = 25, [CLARKE_I2] = 26};
+
+  return (size_t)dtype < sizeof code / sizeof *code ? code[dtype] : 0;
 }
 
 /* The type that it makes: the zero point's (input i), or the attribute's, or uint8. */

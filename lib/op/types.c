@@ -155,13 +155,14 @@ find(const typing *t, const char *name)
 }
 
 /* The types of ONNX by their numbers in attributes. */
-#define CODES 17
+#define CODES 27
 
 static int
 type_numbered(int64_t code)
 {
   static const int type[CODES] = {UNKNOWN, CLARKE_F32, CLARKE_U8, CLARKE_I8, CLARKE_U16, CLARKE_I16, CLARKE_I32, CLARKE_I64, UNKNOWN,
-                             CLARKE_BOOL, CLARKE_F16, CLARKE_F64, CLARKE_U32, CLARKE_U64, UNKNOWN, UNKNOWN, CLARKE_BF16};
+                             CLARKE_BOOL, CLARKE_F16, CLARKE_F64, CLARKE_U32, CLARKE_U64, UNKNOWN, UNKNOWN, CLARKE_BF16,
+                             UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, CLARKE_U4, CLARKE_I4, UNKNOWN, UNKNOWN, CLARKE_U2, CLARKE_I2};
 
   return code > 0 && code < CODES ? type[code] : UNKNOWN;
 }

@@ -75,9 +75,10 @@ static const struct {
      "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSumSquare "},
 };
 
-static const char *const words[N_DTYPES] = {"",       "FLOAT",  "UINT8", "INT8", "UINT16",  "INT16",
-                                            "INT32",  "INT64",  "",      "BOOL", "FLOAT16", "DOUBLE",
-                                            "UINT32", "UINT64", "",      "",     "BFLOAT16"};
+static const char *const words[N_DTYPES] = {"",      "FLOAT", "UINT8",    "INT8",    "UINT16", "INT16",  "INT32",
+                                            "INT64", "",      "BOOL",     "FLOAT16", "DOUBLE", "UINT32", "UINT64",
+                                            "",      "",      "BFLOAT16", "",        "",       "",       "",
+                                            "UINT4", "INT4",  "",         "",        "UINT2",  "INT2"};
 
 size_t
 type_of(const value_types *v, const char *name)
