@@ -3,6 +3,7 @@
 #include "node.h"
 
 #include "op/floats.h"
+#include "op/qlinear.h"
 #include "op/quantize.h"
 #include "op/surrogate.h"
 
@@ -209,6 +210,41 @@ START_TEST(integers_lose_their_zero_points)
 }
 END_TEST
 
+/* Of integers it must be known that they have 32 bits; where their sum may have more it is cast, and has a domain. */
+START_TEST(integers_are_added_up)
+{
+  static size_t in[] = {0, 1}, out[] = {CLARKE_NONE};
+
+  give(0, false, (double[]){5, -7, 9}, 3);
+  give(1, true, (double[]){0, 0, 0}, 3);
+  free(g.values[1].real);
+  g.values[1].real = NULL;
+  g.values[1].integer = calloc(3, sizeof(int64_t));
+  g.values[1].integer[1] = -1000;
+  g.values[1].dtype = CLARKE_I32;
+  low.in = in;
+  low.out = out;
+  low.n_in = 2;
+  ck_assert(!clarke_adds_integers(&low));
+  g.values[0].holds = CLARKE_HOLDS_INTEGERS;
+  ck_assert(clarke_adds_integers(&low));
+  ck_assert_int_eq(clarke_lower_integer_sum(&low, &error), CLARKE_EINPUT);
+  ck_assert_ptr_nonnull(strstr(error.text, "how large they may be"));
+  for (size_t k = 0; k < 2; k++) {
+    const clarke_value *y;
+    bool casts = false;
+    const size_t before = g.n_steps;
+
+    g.values[0].reach = k == 0 ? 65025 : INT32_MAX;
+    OK(clarke_lower_integer_sum(&low, &error));
+    y = &g.values[g.n_values - 1];
+    for (size_t i = before; i < g.n_steps; i++)
+      casts = casts || (g.steps[i].kind == CLARKE_ANALYTIC && g.steps[i].function == CLARKE_TRUNCATE);
+    ck_assert(casts == (k == 1) && y->holds == CLARKE_HOLDS_INTEGERS && y->reach == (k == 0 ? 66025 : INT32_MAX));
+  }
+}
+END_TEST
+
 START_TEST(whole_numbers_are_kept_within)
 {
   static const double x[] = {-9, -4, -3, 0, 3, 4}, expected[] = {-4, -4, -3, 0, 3, 3};
@@ -317,6 +353,7 @@ main(void)
   tcase_add_checked_fixture(nodes, begin_run, end);
   tcase_add_test(nodes, activations_are_rounded_and_saturated);
   tcase_add_test(nodes, integers_lose_their_zero_points);
+  tcase_add_test(nodes, integers_are_added_up);
   tcase_add_test(nodes, whole_numbers_are_kept_within);
   tcase_add_test(nodes, what_does_not_fit_is_refused);
   tcase_add_test(nodes, rules_have_names);
