@@ -60,14 +60,11 @@ followed_before(const clarke_graph *g, size_t i)
   return true;
 }
 
-/* Errors grow by some factor a product, as a rule. Where from one step on nearly everything is open they have grown by what doubles
- * had: what the steps behind need is in proportion. A step before the others, and kinks that are touched, say nothing. */
-size_t
-clarke_replay_bits(const clarke_replay *r)
+/* *lost: the step from which on nearly everything is open; *last: the last one with an open place. CLARKE_NONE where there is none. */
+static void
+find_lost(size_t *lost, size_t *last, const clarke_replay *r)
 {
-  size_t lost = CLARKE_NONE, last = CLARKE_NONE, before, all;
-  double bits;
-
+  *lost = *last = CLARKE_NONE;
   for (size_t i = 0; i < r->g->n_steps; i++) {
     const size_t entries = r->piece[i] != NULL ? r->g->values[r->g->steps[i].out].count * r->samples : 0;
     size_t open = 0;
@@ -76,9 +73,33 @@ clarke_replay_bits(const clarke_replay *r)
       open += r->piece[i][e] == CLARKE_OPEN;
     if (open == 0)
       continue;
-    last = i;
-    lost = 10 * open < 9 * entries ? CLARKE_NONE : lost == CLARKE_NONE ? i : lost;
+    *last = i;
+    *lost = 10 * open < 9 * entries ? CLARKE_NONE : *lost == CLARKE_NONE ? i : *lost;
   }
+}
+
+bool
+clarke_replay_touches_early(const clarke_replay *r)
+{
+  size_t lost, last, within;
+
+  find_lost(&lost, &last, r);
+  within = lost != CLARKE_NONE ? products_before(r->g, lost) / 2 : 0;
+  for (size_t i = 0; i < r->g->n_steps && products_before(r->g, i) < within; i++)
+    if (r->piece[i] != NULL && clarke_branches_open(r->piece[i], r->g->values[r->g->steps[i].out].count * r->samples))
+      return true;
+  return false;
+}
+
+/* Errors grow by some factor a product, as a rule. Where from one step on nearly everything is open they have grown by what doubles
+ * had: what the steps behind need is in proportion. A step before the others, and kinks that are touched, say nothing. */
+size_t
+clarke_replay_bits(const clarke_replay *r)
+{
+  size_t lost, last, before, all;
+  double bits;
+
+  find_lost(&lost, &last, r);
   before = lost != CLARKE_NONE ? products_before(r->g, lost) : 0;
   all = last != CLARKE_NONE ? products_before(r->g, last) : 0;
   if (before < 2 || !followed_before(r->g, lost))
