@@ -667,7 +667,7 @@ load(loaded *l, const char *name)
 
   *l = (loaded){.p = {.net = &l->net, .x = given.x}};
   onnx_read(&l->m, data_file(name, "onnx"));
-  network_build(&l->net, &l->m, &given);
+  network_build(&l->net, &l->m, &given, &onnx_operators);
   network *net = &l->net;
   for (size_t i = 0; i < net->n_tensors; i++) {
     net->tensors[i]->wrt = net->tensors[i]->weight;
