@@ -66,7 +66,7 @@ static clarke_status
 check_sum(const clarke_lowering *low, size_t terms, size_t bias, clarke_error *err)
 {
   const clarke_value *b = bias != CLARKE_NONE && clarke_lower_has(low, bias) ? clarke_lower_value(low, bias) : NULL;
-  double most = 0;
+  double most = b == NULL || b->constant ? 0 : b->reach > 0 ? b->reach : MOST_SUM;
 
   for (size_t e = 0; b != NULL && b->constant && b->integer != NULL && e < b->count; e++)
     most = fmax(most, fabs((double)b->integer[e]));

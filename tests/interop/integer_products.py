@@ -287,11 +287,14 @@ def wrong_models():
     yield "scales of rows", *product("QLinearMatMul", np.ones((4, 4), np.uint8), [*scaled[:1], "rows", *scaled[2:]], rows=np.ones(4, np.float32)), 4
     yield "a bias of one entry for two", *product("QLinearConv", np.ones((2, 1, 1), np.uint8), [*scaled, "b"], b=np.ones(1, np.int32)), (1, 4)
     yield "a bias of floats", *product("QLinearConv", np.ones((2, 1, 1), np.uint8), [*scaled, "b"], b=np.ones(2, np.float32)), (1, 4)
-    nodes, tensors = product("MatMulInteger", np.ones((4, 1), np.uint8), ["i", "w"])
+    convolved, tensors = product("QLinearConv", np.ones((2, 1, 1), np.uint8), [*scaled, "bias"], c=np.ones(2, np.float32))
+    yield "a bias that nothing bounds", [helper.make_node("Add", ["c", "c"], ["d"]), helper.make_node("Cast", ["d"], ["bias"], to=TensorProto.INT32),
+                                        *convolved], tensors, (1, 4)
     sums, tensors = product("MatMulInteger", np.ones((4, 1), np.uint8), ["q", "w"], most=np.asarray([2**31 - 1], np.int32))
     sums[1].output[0] = "sum"
     yield "a sum that wraps around", [*sums, helper.make_node("Add", ["sum", "most"], ["p"])], tensors, 4
     yield "a sum of bytes", [quantized, helper.make_node("Add", ["q", "z"], ["p"])], given, 4
+    nodes, tensors = product("MatMulInteger", np.ones((4, 1), np.uint8), ["i", "w"])
     yield "integers of 32 bits, computed", [helper.make_node("Cast", ["x"], ["i"], to=TensorProto.INT32), nodes[1]], tensors, 4
 
 

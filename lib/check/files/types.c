@@ -14,7 +14,7 @@ static const struct {
     {1, "RLA", "A", "Adagrad Adam Momentum "},
     {7, "A", "A",
      "Abs Acosh Add Asinh Atanh AveragePool BatchNormalization CausalConvWithState "
-     "Ceil Celu Clip Concat Conv ConvTranspose Cos Cosh Div Dropout Einsum Elu Erf Exp "
+     "Ceil Celu Clip Concat Conv ConvTranspose Cos Cosh DeformConv Div Dropout Einsum Elu Erf Exp "
      "Flatten Floor Gelu GlobalLpPool "
      "Gemm GlobalAveragePool GlobalMaxPool GroupNormalization HardSigmoid HardSwish Hardmax Identity "
      "InstanceNormalization "

@@ -6,6 +6,7 @@
 #include "check/onnx/attention.h"
 #include "check/onnx/causal.h"
 #include "check/onnx/convolution.h"
+#include "check/onnx/deform.h"
 #include "check/onnx/dropout.h"
 #include "check/onnx/einsum.h"
 #include "check/onnx/extremum.h"
@@ -95,6 +96,7 @@ static const struct {
     {"Cosh", lower_stated_function, 9, 1, 1, 1, 0, ""},
     {"CumProd", lower_running_product, 26, 2, 2, 1, 0, "exclusive:b reverse:b"},
     {"CumSum", lower_running, 11, 2, 2, 1, 0, "exclusive:b reverse:b"},
+    {"DeformConv", lower_deform, 19, 3, 5, 1, 0, "dilations:I group:i kernel_shape:I offset_group:i pads:I strides:I"},
     {"DepthToSpace", lower_blocks, 7, 1, 1, 1, 0, "blocksize:i"},
     {"DepthToSpace", lower_blocks, 11, 1, 1, 1, 0, "blocksize:i mode:s"},
     {"DequantizeLinear", lower_dequantize, 10, 2, 3, 1, 0, ""},
@@ -456,12 +458,13 @@ check_batch(const builder *b, lowering lower)
 static bool
 lifts(const builder *b, lowering lower)
 {
-  bool alone = true,
-       first = AMONG(lower, lower_batch, lower_layer, lower_groups, lower_root_mean, lower_convolution, lower_pool,
-                     lower_relu, lower_clip, lower_hard, lower_huber, lower_gate, lower_elu, lower_softmax, lower_pad,
-                     lower_resize, lower_grid, lower_lstm, lower_gru, lower_rnn, lower_sorted, lower_global_maximum,
-                     lower_hardmax, lower_compress, lower_quantize, lower_quant, lower_bipolar, lower_dynamic)
-               || strcmp(b->op, "Gemm") == 0 || (lower == lower_power && !of_floats(b) && !of_integers(b));
+  bool alone = true, first = AMONG(lower, lower_batch, lower_layer, lower_groups, lower_root_mean, lower_convolution,
+                                   lower_pool, lower_relu, lower_clip, lower_hard, lower_huber, lower_gate, lower_elu,
+                                   lower_softmax, lower_pad, lower_resize, lower_grid, lower_lstm, lower_gru, lower_rnn,
+                                   lower_sorted, lower_global_maximum, lower_hardmax, lower_compress, lower_quantize,
+                                   lower_quant, lower_bipolar, lower_dynamic, lower_deform)
+                             || strcmp(b->op, "Gemm") == 0
+                             || (lower == lower_power && !of_floats(b) && !of_integers(b));
   for (size_t i = 0; i < b->node->n_in; i++)
     alone = alone && b->in[i].name != NULL && b->in[i].constant != NULL;
   bool computes =

@@ -50,6 +50,8 @@ need_no_overflow(const builder *b, size_t terms, bool biased)
     if (mpq_cmp(&size, &most) > 0)
       mpq_set(&most, &size);
   }
+  if (biased && v->constant == NULL)
+    mpq_set_ui(&most, v->reach > 0 ? v->reach : INT32_MAX, 1);
   mpq_set_ui(&size, BYTE_SQUARED, 1);
   mpz_mul_ui(mpq_numref(&size), mpq_numref(&size), terms);
   mpq_add(&most, &most, &size);
