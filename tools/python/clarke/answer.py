@@ -267,12 +267,13 @@ class Lasting:
         self.options, self.tell = tuple(options), tell
         self.command, self.running, self.vain = None, None, 0  # vain: how many were begun, and gave no answer
 
-    def ask(self, run, proof):
-        """What `clarke audit RUN --json --proof PROOF` says."""
+    def ask(self, run, proof=""):
+        """What `clarke audit RUN --json --proof PROOF` says, or without a proof."""
         said = None if {"\n", "\t"} & set(run + proof) else self.said(run, proof)
         if said is not None and list(said) == ["error"]:
             raise Failed(f"clarke audit: {said['error']}")
-        return answered("audit", run, "--json", "--proof", proof, *self.options, tell=self.tell) if said is None else said
+        written = ("--proof", proof) if proof else ()
+        return answered("audit", run, "--json", *written, *self.options, tell=self.tell) if said is None else said
 
     def said(self, run, proof):
         """None: nothing."""
@@ -284,7 +285,7 @@ class Lasting:
         try:
             if self.running is None:
                 self.begin()
-            self.running.stdin.write(f"{run}\t{proof}\n")
+            self.running.stdin.write(f"{run}\t{proof}\n" if proof else f"{run}\n")
             self.running.stdin.flush()
             said = json.loads("".join(iter_object(self.running.stdout)))
         except (OSError, ValueError):  # it cannot be run, it ended, or was ended in its answer
