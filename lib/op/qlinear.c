@@ -1,5 +1,6 @@
 /* Products of integers that have scales and zero points: QLinearConv, QLinearMatMul, ConvInteger, MatMulInteger. And DynamicQuantizeLinear,
  * whose scale and zero point are computed. All are nodes within the node, of the numbers that the integers stand for. */
+#include "op/qlinear.h"
 #include "op/axes.h"
 #include "op/lower.h"
 #include "op/node.h"
@@ -101,12 +102,14 @@ rescaled(clarke_lowering *low, const places *at, size_t y, const clarke_quantize
   return clarke_inner_done(low, 0, shift != CLARKE_NONE ? clarke_quantized_value(low, y, scale, shift, least, most, err) : shift, err);
 }
 
-/* A sum of products, as integers of 32 bits. */
+/* Integers of 32 bits, none larger than that. */
 static clarke_status
-summed(clarke_lowering *low, size_t y, clarke_error *err)
+summed(clarke_lowering *low, size_t y, double reach, clarke_error *err)
 {
-  if (y != CLARKE_NONE)
+  if (y != CLARKE_NONE) {
     low->graph->values[y].holds = CLARKE_HOLDS_INTEGERS;
+    low->graph->values[y].reach = reach;
+  }
   return clarke_inner_done(low, 0, y, err);
 }
 
@@ -128,7 +131,7 @@ lower_convolution(clarke_lowering *low, const places *at, clarke_error *err)
 {
   const clarke_value *w;
   clarke_quantized of;
-  size_t in[2], y;
+  size_t in[2], y, terms;
   clarke_status status = check_operands(low, at, err);
 
   if (status != CLARKE_OK)
@@ -136,7 +139,8 @@ lower_convolution(clarke_lowering *low, const places *at, clarke_error *err)
   w = clarke_lower_value(low, at->second);
   if (clarke_lower_value(low, at->first)->constant || w->rank < 3 || w->count == 0)
     return clarke_lower_fail(low, err, "its input is no activation, or its weight has less than three axes");
-  status = check_sum(low, w->count / w->dims[0], at->bias, err);
+  terms = w->count / w->dims[0];
+  status = check_sum(low, terms, at->bias, err);
   if (status != CLARKE_OK)
     return status;
   of = (clarke_quantized){.rank = w->rank, .axis = 1, .dims = {1, w->dims[0]}};
@@ -145,28 +149,29 @@ lower_convolution(clarke_lowering *low, const places *at, clarke_error *err)
   y = in[1] != CLARKE_NONE ? clarke_inner_node(low, "Conv", in, 2, low->node->attr, low->node->n_attr, err) : in[1];
   if (at->bias != CLARKE_NONE && clarke_lower_has(low, at->bias))
     y = with_bias(low, y, at->bias, &of, err);
-  return at->scale != CLARKE_NONE ? rescaled(low, at, y, &of, err) : summed(low, y, err);
+  return at->scale != CLARKE_NONE ? rescaled(low, at, y, &of, err) : summed(low, y, (double)terms * MOST_PRODUCT, err);
 }
 
 /* The second operand's columns may have scales of their own. */
 static clarke_status
 lower_product(clarke_lowering *low, const places *at, clarke_error *err)
 {
-  size_t dims[CLARKE_MAX_WHOLE], rank, x, y;
+  size_t dims[CLARKE_MAX_WHOLE], rank, terms, x, y;
   clarke_quantized of = {.rank = 1};
   clarke_status status = check_operands(low, at, err);
 
   if (status != CLARKE_OK)
     return status;
   rank = clarke_axes_of_run(low, at->second, dims);
-  status = check_sum(low, rank == 0 ? 1 : dims[rank == 1 ? 0 : rank - 2], CLARKE_NONE, err);
+  terms = rank == 0 ? 1 : dims[rank == 1 ? 0 : rank - 2];
+  status = check_sum(low, terms, CLARKE_NONE, err);
   if (status != CLARKE_OK)
     return status;
   of.dims[0] = rank > 1 ? dims[rank - 1] : 1;
   x = operand_of(low, at->first, at->first_zero, CLARKE_NONE, err);
   y = x != CLARKE_NONE ? operand_of(low, at->second, at->second_zero, rank > 1 ? rank - 1 : CLARKE_NONE, err) : x;
   y = clarke_inner_of(low, "MatMul", x, y, err);
-  return at->scale != CLARKE_NONE ? rescaled(low, at, y, &of, err) : summed(low, y, err);
+  return at->scale != CLARKE_NONE ? rescaled(low, at, y, &of, err) : summed(low, y, (double)terms * MOST_PRODUCT, err);
 }
 
 static clarke_status
@@ -193,14 +198,83 @@ lower_matmul_integer(clarke_lowering *low, clarke_error *err)
   return lower_product(low, &of_integers, err);
 }
 
+/* --- Sums of such --- */
+
+bool
+clarke_adds_integers(const clarke_lowering *low)
+{
+  bool some = false;
+
+  for (size_t i = 0; i < low->n_in; i++)
+    some = some || (clarke_lower_has(low, i) && !clarke_lower_value(low, i)->constant
+                    && clarke_lower_value(low, i)->holds == CLARKE_HOLDS_INTEGERS);
+  return some;
+}
+
+/* Input i as floats, and how large its integers are; CLARKE_NONE when it fails. */
+static size_t
+addend(clarke_lowering *low, size_t i, double *reach, clarke_error *err)
+{
+  const clarke_value *v = clarke_lower_has(low, i) ? clarke_lower_value(low, i) : &(const clarke_value){0};
+  clarke_quantized q = clarke_lower_has(low, i) ? layout_of(low, i, CLARKE_NONE) : (clarke_quantized){0};
+
+  *reach = v->constant ? 0 : v->reach;
+  for (size_t e = 0; v->constant && v->integer != NULL && e < v->count; e++)
+    *reach = fmax(*reach, fabs((double)v->integer[e]));
+  if (v->constant ? v->integer != NULL && v->dtype == CLARKE_I32 : v->holds == CLARKE_HOLDS_INTEGERS && v->reach > 0)
+    return clarke_quantized_difference(low, &q, i, CLARKE_NONE, err);
+  clarke_lower_fail(low, err, "input %zu holds no integers of 32 bits of which it is known how large they may be: Cast them to floats before", i);
+  return CLARKE_NONE;
+}
+
+clarke_status
+clarke_lower_integer_sum(clarke_lowering *low, clarke_error *err)
+{
+  double reach[2] = {0, 0};
+  const size_t a = addend(low, 0, &reach[0], err), b = a != CLARKE_NONE ? addend(low, 1, &reach[1], err) : a;
+
+  size_t y = clarke_inner_of(low, "Add", a, b, err);
+  const clarke_attr to = clarke_inner_int("to", 6);
+
+  if (y != CLARKE_NONE && reach[0] + reach[1] > MOST_SUM) /* there a Cast is no integer */
+    y = clarke_inner_node(low, "Cast", &y, 1, &to, 1, err);
+  return summed(low, y, fmin(reach[0] + reach[1], MOST_SUM), err);
+}
+
 /* --- Scales that are computed --- */
+
+/* So many entries at most have one largest, or smallest; of more it is that of each such part's. */
+#define MOST_COMPARED 4096
+#define MOST_PARTS 1024
+
+/* That of each part of input 0; CLARKE_NONE when it fails. */
+static size_t
+of_parts(clarke_lowering *low, const char *reduction, size_t n, clarke_error *err)
+{
+  const size_t parts = (n - 1) / MOST_COMPARED + 1, x = clarke_inner_reshaped(low, low->in[0], (const int64_t[]){-1}, 1, err);
+  size_t most[MOST_PARTS];
+
+  if (parts > MOST_PARTS) {
+    clarke_lower_fail(low, err, "%zu entries; at most %d are compared", n, MOST_COMPARED * MOST_PARTS);
+    return CLARKE_NONE;
+  }
+  for (size_t k = 0; k < parts && x != CLARKE_NONE; k++) {
+    const size_t end = (k + 1) * MOST_COMPARED < n ? (k + 1) * MOST_COMPARED : n;
+
+    most[k] = clarke_inner_function(low, reduction, clarke_inner_sliced(low, x, 0, k * MOST_COMPARED, end, err), err);
+    if (most[k] == CLARKE_NONE)
+      return CLARKE_NONE;
+  }
+  return x != CLARKE_NONE ? clarke_inner_joined(low, most, parts, 0, err) : x;
+}
 
 /* The largest, or smallest, of all entries and of 0. */
 static size_t
 furthest(clarke_lowering *low, const char *reduction, const char *op, clarke_error *err)
 {
   const clarke_attr flat = clarke_inner_int("keepdims", 0);
-  const size_t most = clarke_inner_node(low, reduction, low->in, 1, &flat, 1, err);
+  const size_t n = clarke_lower_value(low, 0)->count, x = n > MOST_COMPARED ? of_parts(low, reduction, n, err) : low->in[0];
+  const size_t most = x != CLARKE_NONE ? clarke_inner_node(low, reduction, &x, 1, &flat, 1, err) : x;
 
   return most != CLARKE_NONE ? clarke_inner_of(low, op, most, clarke_inner_number(low, 0, err), err) : most;
 }

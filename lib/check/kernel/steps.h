@@ -86,6 +86,7 @@ typedef struct {
   held_kind holds; /* of an activation that nodes make */
   bool undefined;  /* what is excluded is NaN: a Softmax of nothing else; a Where may choose others */
   bool added;      /* some of it is minus infinity by an Add, through which AD hands back what comes there */
+  size_t reach;    /* of integers: at least the size of any, whatever comes in; 0: not known */
 } graph_value;
 
 typedef enum { LOSS_SUM, LOSS_MSE, LOSS_CE, LOSS_NONE } loss_kind;

@@ -120,25 +120,32 @@ parity_of(const builder *b, const value *shift)
   return odd;
 }
 
+value
+passes_within(builder *b, value u, surrogate_rule rule, ends to)
+{
+  INTERVAL(end);
+  bool range = rule == PASSES_RANGE;
+  if (rule == PASSES_ALL)
+    return u;
+  mpq_set_si(&end.lo, 2 * to.least - !range, 2);
+  mpq_set_si(&end.hi, 2 * to.most + !range, 2);
+  mpq_canonicalize(&end.lo);
+  mpq_canonicalize(&end.hi);
+  return between(b, u, &end.lo, &end.hi, range || to.least % 2 == 0, range || to.most % 2 == 0);
+}
+
 /* What of the quotient u AD passes. */
 static value
 passed(builder *b, value u, value shift, ends to)
 {
   surrogate_rule rule = surrogate_of(b, "QuantizeLinear");
-  INTERVAL(end);
-  mpq_set_si(&end.lo, to.least, 1);
-  mpq_set_si(&end.hi, to.most, 1);
   if (rule == PASSES_ALL)
     return u;
-  value sum = with(b, "Add", u, shift);
-  if (rule == PASSES_RANGE)
-    return between(b, sum, &end.lo, &end.hi, true, true);
-  long odd = parity_of(b, &shift), least = to.least - odd, most = to.most - odd;
+  long odd = rule == PASSES_ROUNDED ? parity_of(b, &shift) : 0;
+  u = with(b, "Add", u, shift);
   if (odd != 0)
-    sum = with(b, "Add", sum, whole_number(b, -1));
-  mpq_set_si(&end.lo, 2 * least - 1, 2);
-  mpq_set_si(&end.hi, 2 * most + 1, 2);
-  return between(b, sum, &end.lo, &end.hi, least % 2 == 0, most % 2 == 0);
+    u = with(b, "Add", u, whole_number(b, -1));
+  return passes_within(b, u, rule, (ends){to.least - odd, to.most - odd});
 }
 
 value

@@ -21,6 +21,8 @@ value spread_input(builder *b, const scale_layout *l, size_t i, bool shift);
 ends ends_of(const builder *b, size_t i);
 /* x / scale, rounded, plus the zero point, within the ends: integers. */
 value quantized(builder *b, value x, value scale, value shift, ends to);
+/* What AD passes of u, which is rounded to the nearest number within the ends, of two the even one. */
+value passes_within(builder *b, value u, surrogate_rule rule, ends to);
 /* Input i, integers, less the zero point that is an input, too. */
 value difference(builder *b, const scale_layout *l, size_t i, size_t origin);
 

@@ -89,7 +89,8 @@ class Audited(Answer):
 
     @property
     def answer(self) -> str:
-        """What the gradient that ran is: explained (AD's exact gradient within rounding), turned (rounding took other branches), refuted, not known."""
+        """What the gradient that ran is: explained (AD's gradient, but for rounding), turned (rounding took other branches), refuted, not known.
+        gradient["by"] is "whole" where it was compared with AD's exact gradient, and "nodes" where each operation's own rounding explains it."""
         return self.gradient["answer"]
 
     @property
@@ -125,7 +126,8 @@ class Audited(Answer):
     @property
     def in_clarke_of_surrogate(self) -> bool:
         """Is the recorded gradient, but for rounding, shown to be in the Clarke subdifferential of what AD differentiates? AD's exact gradient,
-        or, where rounding took branches of its own, the one along them."""
+        or, where rounding took branches of its own, the one along them. Rounding is that of each operation, where gradient["by"] is "nodes":
+        how near the whole gradient is to the exact one is not known then."""
         return self.answer in ("explained", "turned") and self.verdict in ("in-bouligand", "in-clarke")
 
     @property

@@ -34,7 +34,7 @@ bool clarke_series_known(clarke_function function);
 
 /* NULL: out of memory, or what was found has no bound. The same cell is given to all threads. */
 const clarke_point_cell *clarke_series_point_cell(clarke_function function, bool slope, long k);
-/* The function is ERF or NORMAL; limbs <= CLARKE_LEVELS + 1, at least 2. */
+/* For ERF and NORMAL; limbs <= CLARKE_LEVELS + 1, at least 2. */
 const clarke_ball_cell *clarke_series_ball_cell(clarke_function function, long k, size_t limbs);
 
 #endif

@@ -46,6 +46,27 @@ normal_tanh_point(clarke_point *p, double x, bool slope)
   return true;
 }
 
+/* At least exp(1/32 - 32): a function that tends to a number at infinity is no farther from it beyond the last cell, and neither it nor
+ * its slope is steeper within reach. SIGMOID and EXP come as exp(-|x|) does, TANH, ERF and NORMAL faster. */
+#define TAIL 0x1p-46
+
+/* Beyond the last cell. */
+static bool
+tail_point(clarke_point *p, double x, clarke_function function, bool slope)
+{
+  const bool rises = function == CLARKE_SOFTPLUS && x > 0;
+  double limit = 0;
+
+  if (!isfinite(x) || function == CLARKE_SIN || function == CLARKE_COS || (function == CLARKE_EXP && x > 0))
+    return false;
+  if (rises)
+    limit = slope ? 1 : x;
+  else if (!slope && (x > 0 || function == CLARKE_TANH || function == CLARKE_ERF || function == CLARKE_ELU))
+    limit = x > 0 ? 1 : -1;
+  *p = (clarke_point){.y = limit, .off = TAIL, .steep = rises && !slope ? 1 : TAIL};
+  return true;
+}
+
 /* x - k / 16 is a double: both are multiples of x's last place, and it is smaller than x, or k is 0. */
 static bool
 cell_point(clarke_point *p, double x, clarke_function function, bool slope)
@@ -54,7 +75,10 @@ cell_point(clarke_point *p, double x, clarke_function function, bool slope)
   double t, y;
   long k;
 
-  if (!find_cell(&k, x) || (c = clarke_series_point_cell(function, slope, k)) == NULL)
+  if (!find_cell(&k, x))
+    return tail_point(p, x, function, slope);
+  c = clarke_series_point_cell(function, slope, k);
+  if (c == NULL)
     return false;
   t = x - (double)k / CLARKE_CELLS_A_UNIT;
   y = c->coef[CLARKE_POINT_TERMS - 1];
