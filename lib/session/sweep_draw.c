@@ -60,9 +60,8 @@ bias_of(const clarke_graph *g, const clarke_step *s)
   return CLARKE_NONE;
 }
 
-/* All parameters as they are. */
-static clarke_status
-copy_parameters(clarke_tensors *ts, const clarke_graph *g, clarke_error *err)
+clarke_status
+clarke_sweep_parameters(clarke_tensors *ts, const clarke_graph *g, clarke_error *err)
 {
   clarke_status status = CLARKE_OK;
 
@@ -87,7 +86,7 @@ clarke_sweep_draw(clarke_graph *g, uint32_t seed, clarke_error *err)
   clarke_status status;
 
   clarke_tensors_init(&ts);
-  status = copy_parameters(&ts, g, err);
+  status = clarke_sweep_parameters(&ts, g, err);
   for (size_t i = 0; status == CLARKE_OK && i < g->n_steps; i++) {
     const clarke_step *s = &g->steps[i];
     const size_t bias = s->kind == CLARKE_DENSE ? bias_of(g, s) : CLARKE_NONE;

@@ -41,6 +41,8 @@ size_t clarke_sweep_only(const clarke_sweep_floats *f, const clarke_graph *g, co
 
 /* --- sweep_draw.c --- */
 
+/* All parameters as they are: *ts is initialized, and cleared by the caller, on errors too. */
+clarke_status clarke_sweep_parameters(clarke_tensors *ts, const clarke_graph *g, clarke_error *err);
 /* The parameters of the layers anew, as PyTorch's modules draw them when they are made (Kaiming, uniform), by a counter: any
  * entry is a function of seed, parameter and place. */
 clarke_status clarke_sweep_draw(clarke_graph *g, uint32_t seed, clarke_error *err);

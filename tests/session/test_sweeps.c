@@ -157,6 +157,70 @@ START_TEST(weights_are_drawn_by_a_counter)
 }
 END_TEST
 
+/* The machine's own floats say where the weight of w -> relu(w) - relu(-w) goes, whose derivative is 1 off 0. */
+START_TEST(a_training_takes_rounded_steps)
+{
+  const uint32_t seed = 3;
+  clarke_sweep_training t = {.format = CLARKE_IEEE_F32, .rate = (double)0.3f};
+  float w = 0;
+  scene s;
+
+  open_scene(&s);
+  t.q = s.q;
+  t.q.n_profiles = 1;
+  t.q.n_formats = 0;
+  t.q.seed = &seed;
+  for (int i = 0; i < 9; i++) {
+    clarke_audit_session a;
+    clarke_tensors now;
+    size_t right;
+
+    clarke_audit_session_init(&a);
+    clarke_tensors_init(&now);
+    OK(clarke_sweep_training_ask(&a, &t, &error));
+    OK(clarke_sweep_parameters(&now, &a.graph, &error));
+    w = i == 0 ? (float)now.tensor[0].real[0] : w;
+    ck_assert_uint_eq(now.n, 1);
+    ck_assert(now.tensor[0].real[0] == (double)w && w != 0);
+    OK(clarke_sweep_training_right(&right, &t, &a, &error));
+    ck_assert_uint_eq(right, 0); /* of no labels */
+    OK(clarke_sweep_training_step(&t, &a, &error));
+    w = w - 0.3f;
+    ck_assert(!t.left && t.weights.tensor[0].real[0] == (double)w);
+    clarke_tensors_clear(&now);
+    clarke_audit_session_clear(&a);
+  }
+  clarke_sweep_training_clear(&t);
+  close_scene(&s);
+}
+END_TEST
+
+/* A rate that no float16 survives. */
+START_TEST(a_training_may_leave_the_numbers)
+{
+  const uint32_t seed = 3;
+  clarke_sweep_training t = {.format = CLARKE_IEEE_F16, .rate = 65504};
+  clarke_audit_session a;
+  scene s;
+
+  open_scene(&s);
+  t.q = s.q;
+  t.q.n_profiles = 1;
+  t.q.n_formats = 0;
+  t.q.seed = &seed;
+  for (int i = 0; i < 2; i++) {
+    ck_assert(!t.left);
+    clarke_audit_session_init(&a);
+    OK(clarke_sweep_training_ask(&a, &t, &error));
+    OK(clarke_sweep_training_step(&t, &a, &error));
+    clarke_audit_session_clear(&a);
+  }
+  ck_assert(t.left);
+  clarke_sweep_training_clear(&t);
+  close_scene(&s);
+}
+END_TEST
+
 MODULE(sweeps)
 {
   TCase *tests = tests_of("sweeps");
@@ -165,5 +229,7 @@ MODULE(sweeps)
   tcase_add_test(tests, parts_of_a_job);
   tcase_add_test(tests, norms_are_told_with_their_bounds);
   tcase_add_test(tests, weights_are_drawn_by_a_counter);
+  tcase_add_test(tests, a_training_takes_rounded_steps);
+  tcase_add_test(tests, a_training_may_leave_the_numbers);
   return all_tests;
 }

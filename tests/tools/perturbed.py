@@ -14,7 +14,7 @@ from draw import ONE_IN  # noqa: E402
 from expect import expect, finish, said  # noqa: E402
 
 CLARKE, CASES = sys.argv[1], Path(sys.argv[2])
-OTHER = {"yes": "no", "no": "yes", "regular": "bifurcation", "bifurcation": "compensation", "compensation": "regular", "nonzero": "0", "none": "yes",
+OTHER = {"yes": "no", "no": "yes", "regular": "bifurcation", "bifurcation": "compensation", "compensation": "regular", "nonzero": "0", "none": "yes", "never": "1",
          "in-bouligand": "in-clarke", "in-clarke": "not-in-clarke", "not-in-clarke": "in-bouligand"}
 
 

@@ -39,6 +39,7 @@ setup(void)
 
 #define LEMMA "#: claim L\n#: where here\n#: says so\n#: at w=0\n"
 #define LEMMA_IN_SMALL "#: claim L\n#: where here\n#: says so\n#: small one step\n#: at w=0\n"
+#define SAID "#: claim L\n#: where here\n#: says so\n"
 #define PROGRAM "input w\noutput relu(w) - relu(-w)\n"
 
 START_TEST(test_outcomes)
@@ -329,6 +330,111 @@ START_TEST(test_seeds)
 }
 END_TEST
 
+/* In how many of 300 steps a kink is touched. */
+static unsigned
+touching(unsigned seed)
+{
+  char text[256];
+  json_t *j;
+  unsigned n;
+
+  snprintf(text, sizeof text, SAID "#: training a.onnx a.npz bfloat16 %u 300 1/256 sum\n#: expect touching 1000\n", seed);
+  save_case("a.prog", text);
+  ck_assert_int_eq(run(CLARKE " reproduce --cases cases --json"), 1);
+  j = report();
+  n = (unsigned)strtoul(json_string_value(json_object_get(json_array_get(json_object_get(json_array_get(json_object_get(j, "rows"), 0), "facts"), 0),
+                                                          "computed")), NULL, 10);
+  json_decref(j);
+  return n;
+}
+
+/* One weight w, drawn in [-1, 1), and w -> relu(w) - relu(-w) = w: the gradient is 1, until w is at 0. There AD gives 0, which is not in
+ * the Clarke set, and the training stays; with ReLU'(0) = 1/2 it gives 1, and goes on. */
+START_TEST(test_trainings)
+{
+  static const struct {
+    const char *training, *message;
+  } bad[] = {
+    {"a.onnx a.npz", "expected MODEL BATCH FORMAT"},
+    {"a.onnx a.npz float99 1 2 1 sum", "float99"},
+    {"a.onnx a.npz float32 0 2 1 sum", "expected MODEL BATCH FORMAT"},
+    {"a.onnx a.npz float32 1 0 1 sum", "expected MODEL BATCH FORMAT"},
+    {"a.onnx a.npz float32 1 2 x sum", "expected MODEL BATCH FORMAT"},
+    {"a.onnx a.npz float32 1 2 1 sum more", "expected MODEL BATCH FORMAT"},
+    {"a.onnx b.npz float32 1 2 1 sum", "b.npz"},
+    {"a.onnx a.npz float32 1 100001 1 sum", "at most 100000 steps"},
+    {"a.onnx a.npz float32 5000000000 1 1 sum", "seed of 32 bits"},
+  };
+  char text[1024];
+  unsigned met = 0;
+
+  ck_assert_int_eq(run("cp " CASES "/park-h-f1.onnx cases/a.onnx && cp " CASES "/park-h-f1.npz cases/a.npz"), 0);
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    snprintf(text, sizeof text, SAID "#: training %s\n#: expect steps 2\n", bad[i].training);
+    save_case("a.prog", text);
+    ck_assert_msg(run(CLARKE " reproduce --cases cases") == 1, "%s", bad[i].training);
+    file_has("out", bad[i].message);
+  }
+  /* In bfloat16 a weight of at least 1/2 is a multiple of 1/256. */
+  for (unsigned seed = 1; seed < 20 && met < 2; seed++) {
+    const unsigned at_zero = touching(seed), n = 300 - at_zero;
+
+    if (at_zero == 0)
+      continue;
+    met++;
+    ck_assert_uint_ge(n, 1);
+    ck_assert_uint_lt(n, 256);
+    snprintf(text, sizeof text,
+             SAID "#: training a.onnx a.npz bfloat16 %u 300 1/256 sum\n#: expect steps 300\n#: expect touched %u\n#: expect not-in-clarke %u\n"
+             "#: expect in-bouligand %u\n#: expect theorem-8 %u\n#: expect bifurcation %u\n#: expect regular %u\n"
+             "#: training a.onnx a.npz bfloat16 %u %u 1/256 sum\n#: expect touching 0\n"
+             "#: training a.onnx a.npz bfloat16 %u %u 1/256 sum\n#: expect touching 1\n"
+             "#: against Relu 0 1/2\n#: training a.onnx a.npz bfloat16 %u 300 1/256 sum\n#: expect touching %u\n#: expect parts-at %u\n"
+             "#: proxy Relu 0 1/2\n#: training a.onnx a.npz bfloat16 %u 300 1/256 sum\n#: expect touching 1\n#: expect in-bouligand 300\n",
+             seed, 2 * at_zero, at_zero, n, n, at_zero, n, seed, n, seed, n + 1, seed, at_zero, n + 1, seed);
+    save_case("a.prog", text);
+    ck_assert_int_eq(run(CLARKE " reproduce --cases cases --proofs p && ls p | wc -l | grep -x 0"), 0);
+  }
+  ck_assert_uint_eq(met, 2);
+}
+END_TEST
+
+/* A sweep of drawn weights says what `clarke sweep` says of the same seeds. */
+START_TEST(test_sweeps)
+{
+  static const char *const bad[] = {"small-relu.onnx", "small-relu.onnx small-digits.npz 0 2", "small-relu.onnx small-digits.npz 1 0",
+                                    "small-relu.onnx small-digits.npz 1 2 ce more", "small-relu.onnx small-digits.npz 1 10001",
+                                    "small-relu.onnx none.npz 1 2"};
+  static const char *const keys[][2] = {{"equal", "zero"}, {"rounding", "rounding"}, {"branch", "branch"}, {"bifurcation", "bifurcation"}};
+  char text[1024];
+  json_t *j, *counts;
+
+  ck_assert_int_eq(run("cp " CASES "/small-* cases && echo 'Relu 0 1' > cases/one.profile"), 0);
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    snprintf(text, sizeof text, "#: claim L\n#: where here\n#: says so\n#: against Relu 0 1\n#: sweep %s\n#: expect jobs 2\n", bad[i]);
+    save_case("a.prog", text);
+    ck_assert_msg(run(CLARKE " reproduce --cases cases") == 1, "%s", bad[i]);
+  }
+  save_case("a.prog", "#: claim L\n#: where here\n#: says so\n#: sweep small-relu.onnx small-digits.npz 1 2\n#: expect jobs 2\n");
+  ck_assert_int_eq(run(CLARKE " reproduce --cases cases"), 1);
+  file_has("out", "another profile");
+  save_case("sweep.json", "{\"model\": \"small-relu.onnx\", \"batches\": [\"small-digits.npz\"], \"profiles\": [\"pytorch-2.13\", \"one.profile\"], "
+                          "\"formats\": [\"float16\"], \"seeds\": {\"from\": 7, \"count\": 25}}");
+  ck_assert_int_eq(run(CLARKE " sweep cases/sweep.json -o s.jsonl --json"), 0);
+  j = report();
+  counts = json_array_get(json_object_get(j, "groups"), 0);
+  ck_assert_ptr_nonnull(counts);
+  snprintf(text, sizeof text, "#: claim L\n#: where here\n#: says so\n#: against Relu 0 1\n#: sweep small-relu.onnx small-digits.npz 7 25\n#: expect jobs 25\n");
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+    snprintf(text + strlen(text), sizeof text - strlen(text), "#: expect float16-%s %d\n", keys[i][0],
+             (int)json_integer_value(json_object_get(counts, keys[i][1])));
+  ck_assert(json_integer_value(json_object_get(counts, "branch")) > 0);
+  json_decref(j);
+  save_case("a.prog", text);
+  ck_assert_int_eq(run(CLARKE " reproduce --cases cases"), 0);
+}
+END_TEST
+
 START_TEST(test_pattern_and_json)
 {
   json_t *j, *row;
@@ -400,6 +506,8 @@ main(void)
   tcase_add_test(c, test_lines);
   tcase_add_test(c, test_suites);
   tcase_add_test(c, test_seeds);
+  tcase_add_test(c, test_trainings);
+  tcase_add_test(c, test_sweeps);
   tcase_add_test(c, test_pattern_and_json);
   tcase_add_test(c, test_shipped);
   return run_tests();

@@ -170,7 +170,14 @@ library_clear(library *l)
 
 /* --- proofs ---------------------------------------------------------------------------------- */
 
-/* The number of a claim's checks in all cases, suites left out, and which of them this is (from 1). */
+/* Is there a proof of such a check? */
+static bool
+has_proof(const clarke_check *check)
+{
+  return check->kind == CLARKE_CHECK_AT || check->kind == CLARKE_CHECK_NETWORK || check->kind == CLARKE_CHECK_LINE;
+}
+
+/* The number of a claim's checks in all cases that have proofs, and which of them this is (from 1). */
 static size_t
 place_in_claim(size_t *of, const library *l, const clarke_run *r)
 {
@@ -182,7 +189,7 @@ place_in_claim(size_t *of, const library *l, const clarke_run *r)
     for (size_t k = 0; k < l->c[i].n_checks; k++) {
       const clarke_check *check = &l->c[i].check[k];
 
-      *of += check->kind != CLARKE_CHECK_SUITE && strcmp(l->c[i].claim[check->claim].name, name) == 0;
+      *of += has_proof(check) && strcmp(l->c[i].claim[check->claim].name, name) == 0;
       if (check == r->check)
         place = *of;
     }
@@ -329,7 +336,7 @@ run_check(clarke_table *rows, const library *l, clarke_case *c, const clarke_che
   row->check = check;
   clarke_run_init(&r);
   status = clarke_run_check(&r, c, check, err);
-  bool decided = status == CLARKE_OK && r.counts == NULL && (r.line != NULL ? clarke_line_holds(&r) : clarke_run_verdict(&r) != CLARKE_UNDECIDED);
+  bool decided = status == CLARKE_OK && has_proof(check) && (r.line != NULL ? clarke_line_holds(&r) : clarke_run_verdict(&r) != CLARKE_UNDECIDED);
   status = compare(row, &r, status, err);
   if (status == CLARKE_OK && q->proofs != NULL && (decided || is_identity(row)))
     status = write_proof(&row->proof, l, &r, q->proofs, !decided, err);

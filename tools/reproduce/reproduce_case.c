@@ -15,7 +15,7 @@
 /* What header lines set for the checks after them; a claim begins anew. */
 typedef struct {
   clarke_case *c;
-  char *profile, *wrt, *prices;
+  char *profile, *against, *wrt, *prices;
   bool group_open; /* the last line was an `at`: the next one shares its facts */
   size_t line;
   clarke_error *err;
@@ -56,6 +56,7 @@ clarke_case_clear(clarke_case *c)
   for (size_t i = 0; i < c->n_checks; i++) {
     free(c->check[i].at);
     free(c->check[i].profile);
+    free(c->check[i].against);
     free(c->check[i].wrt);
     free(c->check[i].prices);
   }
@@ -141,9 +142,10 @@ begin_claim(reading *r, const char *name)
   if (claim == NULL)
     return no_memory(r);
   claim->line = r->line;
+  free(r->against);
   free(r->wrt);
   free(r->prices);
-  r->wrt = r->prices = NULL;
+  r->against = r->wrt = r->prices = NULL;
   clarke_status status = set(r, &claim->name, name);
   return status == CLARKE_OK ? set(r, &r->profile, "like pytorch-2.13\n") : status;
 }
@@ -169,15 +171,15 @@ two_words(const char *line)
   return n + strcspn(line + n, " \t\n");
 }
 
-/* Adds a proxy line, in place of an earlier one about the same. */
+/* Adds a proxy line to a profile, in place of an earlier one about the same. */
 static clarke_status
-set_proxy(reading *r, const char *line)
+set_proxy(const reading *r, char **profile, const char *line)
 {
   size_t n = two_words(line);
 
-  if (strlen(r->profile) + strlen(line) > MOST_SETTING)
+  if (strlen(*profile) + strlen(line) > MOST_SETTING)
     return wrong(r, "too many proxies");
-  for (char *p = r->profile; *p != '\0';) {
+  for (char *p = *profile; *p != '\0';) {
     size_t length = strcspn(p, "\n") + 1;
 
     if (two_words(p) == n && strncmp(p, line, n) == 0)
@@ -185,8 +187,17 @@ set_proxy(reading *r, const char *line)
     else
       p += length;
   }
-  clarke_status status = append(r, &r->profile, "", line);
-  return status == CLARKE_OK ? append(r, &r->profile, "", "\n") : status;
+  clarke_status status = append(r, profile, "", line);
+  return status == CLARKE_OK ? append(r, profile, "", "\n") : status;
+}
+
+/* The other profile begins as the one that is set. */
+static clarke_status
+set_other(reading *r, const char *line)
+{
+  const clarke_status status = r->against == NULL ? set(r, &r->against, r->profile) : CLARKE_OK;
+
+  return status == CLARKE_OK ? set_proxy(r, &r->against, line) : status;
 }
 
 static clarke_status
@@ -210,6 +221,8 @@ begin_check(reading *r, const char *at, clarke_check_kind kind)
   status = set(r, &check->at, at);
   if (status == CLARKE_OK)
     status = set(r, &check->profile, r->profile);
+  if (status == CLARKE_OK && r->against != NULL)
+    status = set(r, &check->against, r->against);
   if (status == CLARKE_OK && r->wrt != NULL)
     status = set(r, &check->wrt, r->wrt);
   if (status == CLARKE_OK && r->prices != NULL)
@@ -245,7 +258,7 @@ add_fact(reading *r, bool claimed, char *text)
   clarke_fact *fact;
 
   if (r->c->n_checks == 0 || r->c->check[r->c->n_checks - 1].claim != r->c->n_claims - 1)
-    return wrong(r, "expect and claimed come after an at, network, line or suite");
+    return wrong(r, "expect and claimed come after an at, network, line, suite, sweep or training");
   if (*value != '\0')
     *value++ = '\0';
   value += strspn(value, " \t");
@@ -279,7 +292,24 @@ claim_line(reading *r, const char *key, const char *value)
     return append(r, &claim->cannot, " ", value);
   return clarke_fail(r->err, CLARKE_EINPUT,
                      "%s:%zu: '%s': expected claim, where, says, note, small, cannot-check, profile, "
-                     "proxy, wrt, prices, at, network, line, suite, claimed or expect", r->c->name, r->line, key);
+                     "proxy, against, wrt, prices, at, network, line, suite, sweep, training, claimed or expect", r->c->name, r->line, key);
+}
+
+/* Does a line of that name begin a check? */
+static bool
+check_kind(clarke_check_kind *kind, const char *name)
+{
+  static const char *const names[] = {
+    [CLARKE_CHECK_AT] = "at",       [CLARKE_CHECK_NETWORK] = "network", [CLARKE_CHECK_LINE] = "line",
+    [CLARKE_CHECK_SUITE] = "suite", [CLARKE_CHECK_SWEEP] = "sweep",     [CLARKE_CHECK_TRAINING] = "training",
+  };
+
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strcmp(names[i], name) == 0) {
+      *kind = (clarke_check_kind)i;
+      return true;
+    }
+  return false;
 }
 
 /* One header line KEY VALUE; it may be written to. */
@@ -288,6 +318,7 @@ header_line(reading *r, char *text)
 {
   char *value = text + strcspn(text, " \t");
   bool group_open = r->group_open;
+  clarke_check_kind kind;
 
   if (*text == '\0')
     return CLARKE_OK;
@@ -306,15 +337,17 @@ header_line(reading *r, char *text)
   if (strcmp(text, "profile") == 0)
     return set_profile(r, value);
   if (strcmp(text, "proxy") == 0)
-    return set_proxy(r, value);
+    return set_proxy(r, &r->profile, value);
+  if (strcmp(text, "against") == 0)
+    return set_other(r, value);
   if (strcmp(text, "wrt") == 0)
     return set(r, &r->wrt, value);
   if (strcmp(text, "prices") == 0)
     return set(r, &r->prices, value);
   if (strcmp(text, "expect") == 0 || strcmp(text, "claimed") == 0)
     return add_fact(r, *text == 'c', value);
-  if (strcmp(text, "network") == 0 || strcmp(text, "line") == 0 || strcmp(text, "suite") == 0)
-    return begin_check(r, value, *text == 'n' ? CLARKE_CHECK_NETWORK : *text == 'l' ? CLARKE_CHECK_LINE : CLARKE_CHECK_SUITE);
+  if (check_kind(&kind, text) && kind != CLARKE_CHECK_AT)
+    return begin_check(r, value, kind);
   if (strcmp(text, "at") != 0)
     return claim_line(r, text, value);
   r->group_open = group_open;
@@ -370,7 +403,7 @@ check_headers(reading *r)
       checked = checked || c->check[k].claim == i;
     r->line = c->claim[i].line;
     if (!checked || c->claim[i].where == NULL || c->claim[i].says == NULL)
-      return wrong(r, "a claim needs where, says, and an at, network, line, suite or cannot-check");
+      return wrong(r, "a claim needs where, says, and an at, network, line, suite, sweep, training or cannot-check");
   }
   return c->n_claims > 0 ? CLARKE_OK
                          : clarke_fail(r->err, CLARKE_EINPUT, "%s: no claim in it", c->name);
@@ -407,6 +440,7 @@ clarke_case_read(clarke_case *c, const char *path, clarke_error *err)
   if (status == CLARKE_OK && has_program_checks(c))
     status = clarke_prog_lower(&c->program, &c->source, err);
   free(r.profile);
+  free(r.against);
   free(r.wrt);
   free(r.prices);
   return status;

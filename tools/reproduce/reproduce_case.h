@@ -24,15 +24,23 @@ typedef struct {
   size_t line;
 } clarke_claim;
 
-typedef enum { CLARKE_CHECK_AT, CLARKE_CHECK_NETWORK, CLARKE_CHECK_LINE, CLARKE_CHECK_SUITE } clarke_check_kind;
+typedef enum {
+  CLARKE_CHECK_AT,
+  CLARKE_CHECK_NETWORK,
+  CLARKE_CHECK_LINE,
+  CLARKE_CHECK_SUITE,
+  CLARKE_CHECK_SWEEP,
+  CLARKE_CHECK_TRAINING,
+} clarke_check_kind;
 
-/* One `at`, `network`, `line` or `suite`. */
+/* One `at`, `network`, `line`, `suite`, `sweep` or `training`. */
 typedef struct {
   size_t claim, facts; /* which of the case's */
   size_t line;
   clarke_check_kind kind;
-  char *at;      /* the point; of a network its files and loss; of a line its ends; of a suite its name and numbers */
+  char *at;      /* the point; of a network its files and loss; of a line its ends; of the others their names and numbers */
   char *profile; /* a profile's text: `like NAME`, then its own proxies */
+  char *against; /* the other profile, of a sweep or training; NULL: none */
   char *wrt;     /* names between commas; NULL: all inputs */
   char *prices;  /* of operations, c_nl=Q c_R=Q c+=Q cx=Q; NULL: all are 1 */
 } clarke_check;

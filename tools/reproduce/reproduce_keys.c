@@ -2,6 +2,8 @@
 #include "reproduce_line.h"
 #include "reproduce_network.h"
 #include "reproduce_suite.h"
+#include "reproduce_sweep.h"
+#include "reproduce_training.h"
 
 #include "exact/cone.h"
 #include "program/ieee.h"
@@ -494,6 +496,8 @@ clarke_fact_key_known(const char *key, clarke_check_kind kind)
   if (kind != CLARKE_CHECK_AT)
     return kind == CLARKE_CHECK_NETWORK ? clarke_network_key_known(key)
            : kind == CLARKE_CHECK_LINE  ? clarke_line_key_known(key)
+           : kind == CLARKE_CHECK_SWEEP ? clarke_sweep_key_known(key)
+           : kind == CLARKE_CHECK_TRAINING ? clarke_training_key_known(key)
                                         : clarke_suite_key_known(key);
   for (size_t i = 0; i < N_KEYS; i++)
     if (strcmp(keys[i].key, key) == 0)
@@ -529,6 +533,10 @@ clarke_result_find(clarke_result *result, const clarke_run *r, const char *key, 
     return clarke_network_result(result, r, key, err);
   if (r->counts != NULL)
     return clarke_suite_result(result, r, key, err);
+  if (r->sweep != NULL)
+    return clarke_sweep_result(result, r, key, err);
+  if (r->training != NULL)
+    return clarke_training_result(result, r, key, err);
   for (size_t i = 0; i < N_KEYS; i++)
     if (strcmp(keys[i].key, key) == 0)
       return keys[i].find(result, r, err);

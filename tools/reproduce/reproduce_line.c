@@ -31,17 +31,16 @@ ends_are_one(const clarke_line *l)
 static clarke_status
 read_ends(clarke_run *r, clarke_error *err)
 {
-  char *copy = strdup(r->check->at), *rest = NULL;
-  clarke_status status;
+  clarke_words w;
+  clarke_status status = clarke_words_cut(&w, r->check->at, err);
 
-  if (copy == NULL)
-    return clarke_no_memory(err);
-  status = read_end(&r->line->from, r, strtok_r(copy, " \t", &rest), err);
   if (status == CLARKE_OK)
-    status = read_end(&r->line->to, r, strtok_r(NULL, " \t", &rest), err);
-  if (status == CLARKE_OK && strtok_r(NULL, " \t", &rest) != NULL)
+    status = read_end(&r->line->from, r, w.word[0], err);
+  if (status == CLARKE_OK)
+    status = read_end(&r->line->to, r, w.word[1], err);
+  if (status == CLARKE_OK && w.n > 2)
     status = clarke_fail(err, CLARKE_EINPUT, "expected two points: numbers with commas between");
-  free(copy);
+  clarke_words_clear(&w);
   return status == CLARKE_OK && ends_are_one(r->line) ? clarke_fail(err, CLARKE_EINPUT, "both ends are one point") : status;
 }
 

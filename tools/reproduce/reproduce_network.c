@@ -32,44 +32,47 @@ read_beside(char **path, clarke_file *file, const clarke_run *r, const char *nam
   return status == CLARKE_OK ? clarke_file_read(file, *path, err) : status;
 }
 
+clarke_status
+clarke_run_read_files(clarke_run *r, const char *model, const char *batch, clarke_error *err)
+{
+  const clarke_status status = read_beside(&r->model_path, &r->model, r, model, err);
+
+  return status == CLARKE_OK ? read_beside(&r->batch_path, &r->batch, r, batch, err) : status;
+}
+
+clarke_audit_request
+clarke_run_request(const clarke_run *r, const char *loss)
+{
+  return (clarke_audit_request){.model_path = r->model_path, .batch_path = r->batch_path, .model = &r->model, .batch = &r->batch,
+                                .profile = "case", .profile_text = r->check->profile, .loss = loss, .wrt = r->check->wrt, .threads = 1};
+}
+
 static clarke_status
 ask(clarke_run *r, const char *model, const char *batch, const char *loss, clarke_error *err)
 {
-  char *model_path = NULL, *batch_path = NULL;
-  clarke_status status = read_beside(&model_path, &r->model, r, model, err);
+  clarke_status status = clarke_run_read_files(r, model, batch, err);
+  const clarke_audit_request q = clarke_run_request(r, loss);
 
   if (status == CLARKE_OK)
-    status = read_beside(&batch_path, &r->batch, r, batch, err);
-  clarke_audit_request q = {.model_path = model_path, .batch_path = batch_path, .model = &r->model, .batch = &r->batch,
-                            .profile = "case", .profile_text = r->check->profile, .loss = loss, .wrt = r->check->wrt, .threads = 1};
-  if (status == CLARKE_OK)
     status = clarke_audit_session_read(r->network, &q, err);
-  if (status == CLARKE_OK)
-    status = clarke_audit_session_ask(r->network, &q, err);
-  free(model_path);
-  free(batch_path);
-  return status;
+  return status == CLARKE_OK ? clarke_audit_session_ask(r->network, &q, err) : status;
 }
 
 clarke_status
 clarke_run_network(clarke_run *r, clarke_error *err)
 {
-  char *copy = strdup(r->check->at), *rest = NULL;
+  clarke_words w;
   clarke_status status;
 
   r->network = malloc(sizeof *r->network);
-  if (r->network != NULL)
-    clarke_audit_session_init(r->network);
-  if (copy == NULL || r->network == NULL) {
-    free(copy);
+  if (r->network == NULL)
     return clarke_no_memory(err);
-  }
-  const char *model = strtok_r(copy, " \t", &rest), *batch = strtok_r(NULL, " \t", &rest), *loss = strtok_r(NULL, " \t", &rest);
-
-  status = batch != NULL && strtok_r(NULL, " \t", &rest) == NULL
-             ? ask(r, model, batch, loss, err)
-             : clarke_fail(err, CLARKE_EINPUT, "expected MODEL BATCH, and perhaps a loss");
-  free(copy);
+  clarke_audit_session_init(r->network);
+  status = clarke_words_cut(&w, r->check->at, err);
+  if (status == CLARKE_OK)
+    status = w.n == 2 || w.n == 3 ? ask(r, w.word[0], w.word[1], w.word[2], err)
+                                  : clarke_fail(err, CLARKE_EINPUT, "expected MODEL BATCH, and perhaps a loss");
+  clarke_words_clear(&w);
   return status;
 }
 

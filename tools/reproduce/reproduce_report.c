@@ -42,6 +42,24 @@ put_padded(const char *text, int width)
   printf("%*s | ", n < width ? width - n : 0, "");
 }
 
+/* The other profile's lines that the first has not. */
+static int
+put_other(const clarke_check *check)
+{
+  int n = 0;
+
+  for (const char *line = check->against; *line != '\0'; line += strcspn(line, "\n") + 1) {
+    const size_t length = strcspn(line, "\n");
+    const char *same = check->profile;
+
+    while (*same != '\0' && (strcspn(same, "\n") != length || strncmp(same, line, length) != 0))
+      same += strcspn(same, "\n") + 1;
+    if (*same == '\0')
+      n += printf(" [against %.*s]", (int)length, line);
+  }
+  return n;
+}
+
 /* The point; in brackets what is not as usual: inputs differentiated in, profile, proxies. */
 static void
 put_point(const clarke_check *check, int width)
@@ -52,6 +70,8 @@ put_point(const clarke_check *check, int width)
     n += printf(" [wrt %s]", check->wrt);
   if (check->prices != NULL)
     n += printf(" [%s]", check->prices);
+  if (check->against != NULL)
+    n += put_other(check);
   for (const char *line = check->profile; *line != '\0'; line += strcspn(line, "\n") + 1) {
     int length = (int)strcspn(line, "\n");
 
@@ -223,6 +243,8 @@ row_json(const clarke_table_row *row)
   }
   json_object_set_new(j, "at", clarke_json_text(check->at));
   json_object_set_new(j, "wrt", clarke_json_text(check->wrt));
+  if (check->against != NULL)
+    json_object_set_new(j, "against", clarke_json_text(check->against));
   if (claim->small != NULL)
     json_object_set_new(j, "small", clarke_json_text(claim->small));
   if (check->prices != NULL)

@@ -4,6 +4,8 @@
 #include "reproduce_line.h"
 #include "reproduce_network.h"
 #include "reproduce_suite.h"
+#include "reproduce_sweep.h"
+#include "reproduce_training.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,10 +34,34 @@ clarke_run_clear(clarke_run *r)
     clarke_audit_session_clear(r->network);
   free(r->network);
   clarke_run_line_clear(r);
+  free(r->training);
+  free(r->sweep);
   free(r->counts);
+  free(r->model_path);
+  free(r->batch_path);
   clarke_file_clear(&r->model);
   clarke_file_clear(&r->batch);
   memset(r, 0, sizeof *r);
+}
+
+clarke_status
+clarke_words_cut(clarke_words *w, const char *text, clarke_error *err)
+{
+  char *rest = NULL;
+
+  memset(w, 0, sizeof *w);
+  w->text = strdup(text);
+  if (w->text == NULL)
+    return clarke_no_memory(err);
+  for (const char *word = strtok_r(w->text, " \t", &rest); word != NULL && w->n <= CLARKE_MOST_WORDS; word = strtok_r(NULL, " \t", &rest))
+    w->word[w->n++] = word;
+  return CLARKE_OK;
+}
+
+void
+clarke_words_clear(clarke_words *w)
+{
+  free(w->text);
 }
 
 /* Calls each with the words of a text, cut in a copy at the separators. */
@@ -203,6 +229,8 @@ clarke_run_check(clarke_run *r, clarke_case *c, const clarke_check *check, clark
   status = check->kind == CLARKE_CHECK_NETWORK ? clarke_run_network(r, err)
            : check->kind == CLARKE_CHECK_LINE  ? clarke_run_line(r, err)
            : check->kind == CLARKE_CHECK_SUITE ? clarke_run_suite(r, err)
+           : check->kind == CLARKE_CHECK_SWEEP ? clarke_run_sweep_ask(r, err)
+           : check->kind == CLARKE_CHECK_TRAINING ? clarke_run_training_ask(r, err)
                                                : derive(r, c, check, err);
   return status == CLARKE_OK
            ? CLARKE_OK

@@ -33,6 +33,10 @@ static const struct {
   {"paths", clarke_suite_paths},
   {"chain-rule", clarke_suite_chain_rule},
   {"slope-of-relu", clarke_suite_slope_of_relu},
+  {"selections", clarke_suite_selections},
+  {"primitives", clarke_suite_primitives},
+  {"modes", clarke_suite_modes},
+  {"costs", clarke_suite_costs},
   {"descent", clarke_suite_descent},
   {"formulas", clarke_suite_formulas},
 };
@@ -93,26 +97,22 @@ suite_of(const char *name)
 clarke_status
 clarke_run_suite(clarke_run *r, clarke_error *err)
 {
-  char *copy = strdup(r->check->at), *rest = NULL;
   size_t n = 0, seed = 0;
-  clarke_status status = CLARKE_OK;
+  clarke_words w;
+  clarke_status status = clarke_words_cut(&w, r->check->at, err);
 
   r->counts = calloc(1, sizeof *r->counts);
-  if (copy == NULL || r->counts == NULL) {
-    free(copy);
-    return clarke_no_memory(err);
-  }
-  const char *name = strtok_r(copy, " \t", &rest), *count = strtok_r(NULL, " \t", &rest), *from = strtok_r(NULL, " \t", &rest);
-  clarke_suite *ask = name != NULL ? suite_of(name) : NULL;
+  if (status == CLARKE_OK && r->counts == NULL)
+    status = clarke_no_memory(err);
+  clarke_suite *ask = status == CLARKE_OK && w.n > 0 ? suite_of(w.word[0]) : NULL;
 
-  if (ask == NULL)
-    status = clarke_fail(err, CLARKE_EINPUT, "no such suite: '%s' (docs/reproduce.md)", name != NULL ? name : "");
-  else if (from == NULL || strtok_r(NULL, " \t", &rest) != NULL || !clarke_count_parse(&n, count) || !clarke_count_parse(&seed, from) ||
-           n > MOST_INSTANCES)
+  if (status == CLARKE_OK && ask == NULL)
+    status = clarke_fail(err, CLARKE_EINPUT, "no such suite: '%s' (docs/reproduce.md)", w.n > 0 ? w.word[0] : "");
+  else if (status == CLARKE_OK && (w.n != 3 || !clarke_count_parse(&n, w.word[1]) || !clarke_count_parse(&seed, w.word[2]) || n > MOST_INSTANCES))
     status = clarke_fail(err, CLARKE_EINPUT, "expected NAME COUNT SEED, numbers from 1 on, of instances at most %d", MOST_INSTANCES);
-  else
+  else if (status == CLARKE_OK)
     status = ask_all(r->counts, ask, n, seed, err);
-  free(copy);
+  clarke_words_clear(&w);
   return status;
 }
 

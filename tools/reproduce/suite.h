@@ -50,6 +50,10 @@ clarke_suite clarke_suite_lemma_10, clarke_suite_lemma_11, clarke_suite_ranks;
 /* suite_programs.c: programs of sums, kinks and maxima. */
 clarke_suite clarke_suite_almost_everywhere, clarke_suite_segments, clarke_suite_zones, clarke_suite_paths, clarke_suite_descent,
   clarke_suite_slope_of_relu, clarke_suite_chain_rule;
+/* suite_selections.c: elementary selections (Bolte and Pauwels). suite_primitives.c: each function that programs can call. */
+clarke_suite clarke_suite_selections, clarke_suite_primitives;
+/* suite_modes.c: forward and backward mode (thesis, chapter 2). */
+clarke_suite clarke_suite_modes, clarke_suite_costs;
 /* suite_formulas.c: networks of formulas (thesis, Theorem 6). */
 clarke_suite clarke_suite_formulas;
 

@@ -103,3 +103,26 @@ clarke_drawn_pose(clarke_posed *q, const clarke_drawn *p, const long *at, size_t
   fputs("\n", t.to);
   return clarke_posed_read(q, &t, at, p->n_inputs, err);
 }
+
+void
+clarke_drawn_put_both(FILE *to, const clarke_drawn *f, const clarke_drawn *g)
+{
+  fprintf(to, "input w[%zu]\n", f->n_inputs);
+  clarke_drawn_put(to, f, 'v', "w[", "]");
+  for (size_t i = 0; i < 2; i++)
+    fprintf(to, "let x%zu = v%zu\n", i, f->n - 2 + i);
+  clarke_drawn_put(to, g, 'u', "x", "");
+  fprintf(to, "output u%zu\n", g->n - 1);
+}
+
+clarke_status
+clarke_drawn_pose_both(clarke_posed *q, const clarke_drawn *f, const clarke_drawn *g, const long *at, clarke_error *err)
+{
+  clarke_text t;
+  const clarke_status status = clarke_text_open(&t, err);
+
+  if (status != CLARKE_OK)
+    return status;
+  clarke_drawn_put_both(t.to, f, g);
+  return clarke_posed_read(q, &t, at, f->n_inputs, err);
+}

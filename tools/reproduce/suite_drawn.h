@@ -32,4 +32,8 @@ void clarke_drawn_put(FILE *to, const clarke_drawn *p, char letter, const char *
 /* The program, whose outputs are the last so many nodes. */
 clarke_status clarke_drawn_pose(clarke_posed *q, const clarke_drawn *p, const long *at, size_t outputs, clarke_error *err);
 
+/* The program of g, of two inputs, behind both last nodes of f; written, or posed. */
+void clarke_drawn_put_both(FILE *to, const clarke_drawn *f, const clarke_drawn *g);
+clarke_status clarke_drawn_pose_both(clarke_posed *q, const clarke_drawn *f, const clarke_drawn *g, const long *at, clarke_error *err);
+
 #endif

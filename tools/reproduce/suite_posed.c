@@ -2,6 +2,7 @@
 
 #include "program/prog.h"
 #include "exact/number.h"
+#include "session/segment.h"
 
 #include <string.h>
 
@@ -86,4 +87,73 @@ clarke_posed_derive(clarke_posed *q, clarke_error *err)
 {
   forget(q);
   return clarke_derive(&q->d, &q->p, q->at, &q->profile, err);
+}
+
+void
+clarke_draw_point(long *at, clarke_draws *d, size_t n)
+{
+  for (size_t i = 0; i < n; i++)
+    at[i] = clarke_draw_between(d, -2, 2);
+}
+
+void
+clarke_posed_leave_kinks(clarke_posed *q, clarke_draws *d)
+{
+  mpq_t x;
+
+  mpq_init(x);
+  for (size_t i = 0; i < q->n; i++) {
+    mpq_set_si(x, clarke_draw_between(d, 1, 1000002), 1000003);
+    mpq_add(q->at[i], q->at[i], x);
+  }
+  mpq_clear(x);
+}
+
+clarke_status
+clarke_posed_difference(bool *equal, clarke_posed *q, size_t i, const mpq_t g, clarke_error *err)
+{
+  mpq_t step, before;
+  clarke_status status = clarke_posed_run(q, NULL, err);
+
+  mpq_init(step);
+  mpq_init(before);
+  mpq_set_ui(step, 1, 1);
+  mpq_div_2exp(step, step, 60);
+  if (status == CLARKE_OK)
+    mpq_set(before, q->d.execution.value[q->p.output[0]].q);
+  mpq_add(q->at[i], q->at[i], step);
+  if (status == CLARKE_OK)
+    status = clarke_posed_run(q, NULL, err);
+  mpq_sub(q->at[i], q->at[i], step);
+  if (status == CLARKE_OK) {
+    mpq_mul(step, step, g);
+    mpq_add(before, before, step);
+    *equal = *equal && mpq_equal(before, q->d.execution.value[q->p.output[0]].q);
+  }
+  mpq_clear(step);
+  mpq_clear(before);
+  return status;
+}
+
+clarke_status
+clarke_posed_follow(clarke_suite_counts *t, clarke_posed *q, mpq_t *to, clarke_error *err)
+{
+  clarke_region_function f;
+  clarke_segment s = {0};
+  clarke_status status;
+
+  clarke_region_function_init(&f);
+  clarke_code_clear(&f.program);
+  f.program = q->p;
+  f.n = f.n_given = q->n;
+  status = clarke_segment_find(&s, &f, q->at, to, &q->profile, NULL, err);
+  if (status == CLARKE_OK) {
+    t->of[CLARKE_COUNT_DIFFER] += s.n > 1;
+    clarke_suite_add(t, s.integral == NULL ? CLARKE_UNKNOWN : s.agree && mpq_equal(s.integral[0], s.difference[0]) ? CLARKE_YES : CLARKE_NO);
+  }
+  clarke_segment_clear(&s);
+  q->p = f.program;
+  clarke_code_init(&f.program);
+  clarke_region_function_clear(&f);
+  return status;
 }

@@ -1,59 +1,7 @@
 /* Claims about all programs, asked of drawn ones (suite.h). */
 #include "suite_drawn.h"
 
-#include "session/segment.h"
-
-#include <string.h>
-
-static void
-draw_point(long *at, clarke_draws *d, size_t n)
-{
-  for (size_t i = 0; i < n; i++)
-    at[i] = clarke_draw_between(d, -2, 2);
-}
-
-/* Fractions of a prime are added to the integers: no kink of small coefficients holds such a point, but for those that hold all. */
-static void
-leave_kinks(clarke_posed *q, clarke_draws *d)
-{
-  mpq_t x;
-
-  mpq_init(x);
-  for (size_t i = 0; i < q->n; i++) {
-    mpq_set_si(x, clarke_draw_between(d, 1, 1000002), 1000003);
-    mpq_add(q->at[i], q->at[i], x);
-  }
-  mpq_clear(x);
-}
-
 /* --- Almost everywhere ------------------------------------------------------------------------- */
-
-/* *equal: is f(w + h e_i) - f(w) = h g_i, of a program that is affine near w? */
-static clarke_status
-compare_difference(bool *equal, clarke_posed *q, size_t i, const mpq_t g, clarke_error *err)
-{
-  mpq_t step, before;
-  clarke_status status = clarke_posed_run(q, NULL, err);
-
-  mpq_init(step);
-  mpq_init(before);
-  mpq_set_ui(step, 1, 1);
-  mpq_div_2exp(step, step, 60);
-  if (status == CLARKE_OK)
-    mpq_set(before, q->d.execution.value[q->p.output[0]].q);
-  mpq_add(q->at[i], q->at[i], step);
-  if (status == CLARKE_OK)
-    status = clarke_posed_run(q, NULL, err);
-  mpq_sub(q->at[i], q->at[i], step);
-  if (status == CLARKE_OK) {
-    mpq_mul(step, step, g);
-    mpq_add(before, before, step);
-    *equal = *equal && mpq_equal(before, q->d.execution.value[q->p.output[0]].q);
-  }
-  mpq_clear(step);
-  mpq_clear(before);
-  return status;
-}
 
 /* At a point off all kinks AD's output is the derivative, whatever it takes at kinks: differences say so. */
 clarke_status
@@ -66,18 +14,18 @@ clarke_suite_almost_everywhere(clarke_suite_counts *t, clarke_draws *d, clarke_e
   bool equal = true;
   clarke_status status = g != NULL ? CLARKE_OK : clarke_no_memory(err);
 
-  draw_point(at, d, MOST_INPUTS);
+  clarke_draw_point(at, d, MOST_INPUTS);
   clarke_drawn_draw(&p, d, at, MOST_INPUTS, MOST_NODES, CLARKE_DRAWN_MAX, true);
   clarke_posed_init(&q);
   if (status == CLARKE_OK)
     status = clarke_drawn_pose(&q, &p, at, 1, err);
   if (status == CLARKE_OK) {
-    leave_kinks(&q, d);
+    clarke_posed_leave_kinks(&q, d);
     status = clarke_posed_run(&q, g, err);
     t->of[CLARKE_COUNT_TOUCHED] += q.d.execution.n_touched;
   }
   for (size_t i = 0; i < MOST_INPUTS && status == CLARKE_OK; i++)
-    status = compare_difference(&equal, &q, i, g[i], err);
+    status = clarke_posed_difference(&equal, &q, i, g[i], err);
   if (status == CLARKE_OK)
     clarke_suite_add(t, equal ? CLARKE_YES : CLARKE_NO);
   clarke_posed_clear(&q);
@@ -86,30 +34,6 @@ clarke_suite_almost_everywhere(clarke_suite_counts *t, clarke_draws *d, clarke_e
 }
 
 /* --- Segments ---------------------------------------------------------------------------------- */
-
-/* Takes the program out of q, along a segment. */
-static clarke_status
-follow(clarke_suite_counts *t, clarke_posed *q, mpq_t *to, clarke_error *err)
-{
-  clarke_region_function f;
-  clarke_segment s = {0};
-  clarke_status status;
-
-  clarke_region_function_init(&f);
-  clarke_code_clear(&f.program);
-  f.program = q->p;
-  f.n = f.n_given = q->n;
-  status = clarke_segment_find(&s, &f, q->at, to, &q->profile, NULL, err);
-  if (status == CLARKE_OK) {
-    t->of[CLARKE_COUNT_DIFFER] += s.n > 1;
-    clarke_suite_add(t, s.integral == NULL ? CLARKE_UNKNOWN : s.agree && mpq_equal(s.integral[0], s.difference[0]) ? CLARKE_YES : CLARKE_NO);
-  }
-  clarke_segment_clear(&s);
-  q->p = f.program;
-  clarke_code_init(&f.program);
-  clarke_region_function_clear(&f);
-  return status;
-}
 
 /* Along a segment what AD returns integrates to the difference, even where the segment stays on kinks. Segments of several pieces differ. */
 clarke_status
@@ -122,7 +46,7 @@ clarke_suite_segments(clarke_suite_counts *t, clarke_draws *d, clarke_error *err
   mpq_t *to = clarke_rationals(MOST_INPUTS);
   clarke_status status = to != NULL ? CLARKE_OK : clarke_no_memory(err);
 
-  draw_point(at, d, MOST_INPUTS);
+  clarke_draw_point(at, d, MOST_INPUTS);
   if (diagonal)
     at[1] = at[2] = at[0];
   clarke_drawn_draw(&p, d, at, MOST_INPUTS, MOST_NODES, CLARKE_DRAWN_MAX, true);
@@ -132,7 +56,7 @@ clarke_suite_segments(clarke_suite_counts *t, clarke_draws *d, clarke_error *err
   for (size_t i = 0; i < MOST_INPUTS && status == CLARKE_OK; i++)
     mpq_set_si(to[i], at[i] + (diagonal || i == 0 ? along : clarke_draw_between(d, -3, 3)), 1);
   if (status == CLARKE_OK)
-    status = follow(t, &q, to, err);
+    status = clarke_posed_follow(t, &q, to, err);
   clarke_posed_clear(&q);
   clarke_rationals_free(to, MOST_INPUTS);
   return status;
@@ -163,7 +87,7 @@ clarke_suite_zones(clarke_suite_counts *t, clarke_draws *d, clarke_error *err)
   clarke_truth right = CLARKE_UNKNOWN;
   clarke_status status;
 
-  draw_point(at, d, MOST_INPUTS);
+  clarke_draw_point(at, d, MOST_INPUTS);
   clarke_drawn_draw(&p, d, at, MOST_INPUTS, MOST_NODES - 4, CLARKE_DRAWN_MAX, false);
   clarke_posed_init(&q);
   status = clarke_drawn_pose(&q, &p, at, 1, err);
@@ -173,7 +97,7 @@ clarke_suite_zones(clarke_suite_counts *t, clarke_draws *d, clarke_error *err)
     right = zone_is_right(&q.d);
     t->of[CLARKE_COUNT_TOUCHED] += q.d.execution.n_touched;
     t->of[CLARKE_COUNT_DIFFER] += q.d.zone == CLARKE_ZONE_BIFURCATION;
-    leave_kinks(&q, d);
+    clarke_posed_leave_kinks(&q, d);
     status = clarke_posed_derive(&q, err);
   }
   if (status == CLARKE_OK)
@@ -225,7 +149,7 @@ clarke_suite_paths(clarke_suite_counts *t, clarke_draws *d, clarke_error *err)
   bool one = true;
   clarke_status status = first != NULL ? CLARKE_OK : clarke_no_memory(err);
 
-  draw_point(at, d, MOST_INPUTS);
+  clarke_draw_point(at, d, MOST_INPUTS);
   clarke_drawn_draw(&p, d, at, MOST_INPUTS, MOST_NODES, CLARKE_DRAWN_RELU, false);
   clarke_posed_init(&q);
   if (status == CLARKE_OK)
@@ -252,24 +176,6 @@ clarke_suite_paths(clarke_suite_counts *t, clarke_draws *d, clarke_error *err)
 }
 
 /* --- The chain rule ---------------------------------------------------------------------------- */
-
-/* The program of g behind both last nodes of f. */
-static clarke_status
-pose_both(clarke_posed *q, const clarke_drawn *f, const clarke_drawn *g, const long *at, clarke_error *err)
-{
-  clarke_text t;
-  clarke_status status = clarke_text_open(&t, err);
-
-  if (status != CLARKE_OK)
-    return status;
-  fprintf(t.to, "input w[%zu]\n", f->n_inputs);
-  clarke_drawn_put(t.to, f, 'v', "w[", "]");
-  for (size_t i = 0; i < 2; i++)
-    fprintf(t.to, "let x%zu = v%zu\n", i, f->n - 2 + i);
-  clarke_drawn_put(t.to, g, 'u', "x", "");
-  fprintf(t.to, "output u%zu\n", g->n - 1);
-  return clarke_posed_read(q, &t, at, f->n_inputs, err);
-}
 
 /* AD's output, and how many kinks it meets. */
 static clarke_status
@@ -315,13 +221,13 @@ clarke_suite_chain_rule(clarke_suite_counts *t, clarke_draws *d, clarke_error *e
 
   if (status != CLARKE_OK)
     return status;
-  draw_point(at, d, MOST_INPUTS);
+  clarke_draw_point(at, d, MOST_INPUTS);
   clarke_drawn_draw(&f, d, at, MOST_INPUTS, MOST_NODES / 2, CLARKE_DRAWN_PRODUCT, true);
   for (size_t i = 0; i < 2; i++)
     inner[i] = clarke_drawn_value(&f, at, f.n_inputs + f.n - 2 + i);
   clarke_drawn_draw(&g, d, inner, 2, MOST_NODES / 2, CLARKE_DRAWN_PRODUCT, true);
   clarke_posed_init(&q);
-  status = differentiate(x, &touched[0], &q, pose_both(&q, &f, &g, at, err), err);
+  status = differentiate(x, &touched[0], &q, clarke_drawn_pose_both(&q, &f, &g, at, err), err);
   if (status == CLARKE_OK)
     status = differentiate(j, &touched[1], &q, clarke_drawn_pose(&q, &f, at, 2, err), err);
   if (status == CLARKE_OK)
@@ -366,7 +272,7 @@ clarke_suite_slope_of_relu(clarke_suite_counts *t, clarke_draws *d, clarke_error
   size_t touched = 0;
   clarke_status status = x != NULL ? CLARKE_OK : clarke_no_memory(err);
 
-  draw_point(at, d, MOST_INPUTS);
+  clarke_draw_point(at, d, MOST_INPUTS);
   clarke_drawn_draw(&p, d, at, MOST_INPUTS, MOST_NODES, CLARKE_DRAWN_RELU, false);
   clarke_posed_init(&q);
   if (status == CLARKE_OK)
@@ -375,7 +281,7 @@ clarke_suite_slope_of_relu(clarke_suite_counts *t, clarke_draws *d, clarke_error
     status = slopes_agree(&here, &q, x, x + MOST_INPUTS, err);
   if (status == CLARKE_OK) {
     touched = q.d.execution.n_touched;
-    leave_kinks(&q, d);
+    clarke_posed_leave_kinks(&q, d);
     status = slopes_agree(&off, &q, x, x + MOST_INPUTS, err);
   }
   t->of[CLARKE_COUNT_TOUCHED] += touched;
@@ -418,7 +324,7 @@ clarke_suite_descent(clarke_suite_counts *t, clarke_draws *d, clarke_error *err)
   bool from_kinks = true, drawn = true;
   clarke_status status = g != NULL ? CLARKE_OK : clarke_no_memory(err);
 
-  draw_point(at, d, MOST_INPUTS);
+  clarke_draw_point(at, d, MOST_INPUTS);
   clarke_drawn_draw(&p, d, at, MOST_INPUTS, 6, CLARKE_DRAWN_RELU, false);
   p.node[4].kind = CLARKE_DRAWN_PRODUCT;
   clarke_posed_init(&q);
@@ -429,7 +335,7 @@ clarke_suite_descent(clarke_suite_counts *t, clarke_draws *d, clarke_error *err)
   for (size_t i = 0; i < MOST_INPUTS && status == CLARKE_OK; i++)
     mpq_set_si(q.at[i], at[i], 1);
   if (status == CLARKE_OK) {
-    leave_kinks(&q, d);
+    clarke_posed_leave_kinks(&q, d);
     status = descend(&drawn, &q, g, err);
   }
   t->of[CLARKE_COUNT_DIFFER] += !from_kinks;

@@ -56,7 +56,7 @@ class Block:
         self.add("GlobalAveragePool", "pool")
         return self.add("Flatten", "flatten")
 
-    def write(self, folder, name, pictures, outputs=1):
+    def save(self, folder, name, outputs=1):
         self.nodes[-1].output[0] = "out"
         graph = helper.make_graph(
             self.nodes, name, [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", *self.shape])],
@@ -65,6 +65,9 @@ class Block:
         model = helper.make_model(graph, producer_name="clarke-cases", ir_version=8, opset_imports=[helper.make_opsetid("", 17)])
         onnx.checker.check_model(model, full_check=True)
         (folder / f"{name}.onnx").write_bytes(model.SerializeToString(deterministic=True))
+
+    def write(self, folder, name, pictures, outputs=1):
+        self.save(folder, name, outputs)
         write_batch(folder / f"{name}.npz", x=np.array(pictures, np.float32).reshape(-1, *self.shape))
 
 
