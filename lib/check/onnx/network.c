@@ -496,7 +496,10 @@ lower_form(builder *b, size_t f)
   if (lifts(b, operators[f].lower))
     lift_constant(b);
   check_batch(b, operators[f].lower);
-  operators[f].lower(b);
+  if (adds_integers(b))
+    lower_integer_sum(b);
+  else
+    operators[f].lower(b);
   if (keeps_batch(b, operators[f].lower)) {
     b->out.at = b->in[0].at;
     b->out.inner = b->in[0].inner;
