@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MOST_SLICES 1024 /* of lengths that differ */
+
 #define MOST_COMPARED 256
 
 /* 1 where what is at [a, a + n) along the axis is larger than what is at [b, b + n), or at least as large. */
@@ -223,6 +225,60 @@ lower_tensor_scatter(clarke_lowering *low, clarke_error *err)
   return clarke_inner_done(low, 0, clarke_inner_reshaped(low, in[0], shape, w.rank, err), err);
 }
 
+/* --- Sequences turned round --- */
+
+/* A value whose first entries along the axis, so many, are in the other order; CLARKE_NONE when it fails. */
+static size_t
+turned(clarke_lowering *low, size_t value, size_t axis, size_t length, size_t n, clarke_error *err)
+{
+  const clarke_attr along = clarke_inner_int("axis", (int64_t)axis);
+  int64_t *list = malloc((n + 1) * sizeof *list);
+  size_t places;
+
+  if (list == NULL || value == CLARKE_NONE) {
+    free(list);
+    return value == CLARKE_NONE ? value : (clarke_lower_no_memory(low, err), CLARKE_NONE);
+  }
+  for (size_t i = 0; i < n; i++)
+    list[i] = (int64_t)(i < length ? length - 1 - i : i);
+  places = clarke_inner_integers(low, list, n, err);
+  free(list);
+  return places != CLARKE_NONE ? clarke_inner_node(low, "Gather", (size_t[]){value, places}, 2, &along, 1, err) : places;
+}
+
+/* ReverseSequence: each slice of the batch's axis has a length of its own. Where all are one, the slices may be samples. */
+static clarke_status
+lower_reverse(clarke_lowering *low, clarke_error *err)
+{
+  const int64_t batch = clarke_lower_int(low, "batch_axis", 1), time = clarke_lower_int(low, "time_axis", 0), *length;
+  size_t dims[CLARKE_MAX_WHOLE], part[MOST_SLICES], n;
+  bool fit, same = true;
+  clarke_status status = clarke_lower_first(low, err);
+
+  if (status == CLARKE_OK)
+    status = clarke_lower_integers(low, 1, &length, &n, err);
+  if (status != CLARKE_OK)
+    return status;
+  fit = clarke_axes_of_run(low, 0, dims) > 1 && batch + time == 1 && batch >= 0 && time >= 0 && n == dims[batch] && n > 0;
+  for (size_t k = 0; k < n && fit; k++) {
+    fit = length[k] >= 0 && (uint64_t)length[k] <= dims[time];
+    same = same && length[k] == length[0];
+  }
+  if (!fit || (!same && n > MOST_SLICES))
+    return clarke_lower_fail(low, err, "batch_axis and time_axis are not 0 and 1, or there is not a length for each slice, from 0 to the axis', or over %d "
+                                       "lengths differ", MOST_SLICES);
+  if (same)
+    return clarke_inner_done(low, 0, turned(low, low->in[0], (size_t)time, (size_t)length[0], dims[time], err), err);
+  for (size_t k = 0; k < n; k++) { /* the list may move as values are made: it is the node's input */
+    const size_t own = (size_t)clarke_lower_value(low, 1)->integer[k];
+
+    part[k] = turned(low, clarke_inner_sliced(low, low->in[0], (size_t)batch, k, k + 1, err), (size_t)time, own, dims[time], err);
+    if (part[k] == CLARKE_NONE)
+      return clarke_inner_failed(err);
+  }
+  return clarke_inner_done(low, 0, clarke_inner_joined(low, part, n, (size_t)batch, err), err);
+}
+
 /* --- Mod of floats --- */
 
 /* a - b w, w the whole number below a / b, or towards 0. */
@@ -248,6 +304,7 @@ clarke_lower_modulo(clarke_lowering *low, clarke_error *err)
 const clarke_op clarke_ops_along[] = {
   {.name = "Compress", .forms = {{9, 2, 2, 1, "axis:i"}}, .lower = lower_compress, .batch = CLARKE_BATCH_ANY},
   {.name = "Hardmax", .forms = {{7, 1, 1, 1, "axis:i"}}, .lower = lower_hardmax, .batch = CLARKE_BATCH_ANY},
+  {.name = "ReverseSequence", .forms = {{10, 2, 2, 1, "batch_axis:i time_axis:i"}}, .lower = lower_reverse, .batch = CLARKE_BATCH_ANY},
   {.name = "TensorScatter", .forms = {{24, 2, 3, 1, "axis:i mode:s"}}, .lower = lower_tensor_scatter, .batch = CLARKE_BATCH_ANY},
   {.name = NULL},
 };

@@ -67,6 +67,7 @@ static const rule rules[] = {
   {"QuantizeLinear", 10, ".fV", "q"},
   {"QuantizeLinear", 19, "TTV", "q"},
   {"QuantizeLinear", 23, ".rV", "q"},
+  {"ReverseSequence", 10, "Tl", "T"},
   {"RMSNormalization", 23, "rU", "U"},
   {"RNN", 7, "TTTTnT", "T"},
   {"RotaryEmbedding", 23, "TTTl", "T"},

@@ -794,6 +794,17 @@ def compress(d):
     return d.node("Compress", [d.now, d.constant(mask)], axis=axis if whole else None)
 
 
+def backwards(d):
+    d.since(10)
+    shape = d.shape()
+    if len(shape) < 2 or 0 in shape:
+        raise Undrawn
+    batch = d.rng.randrange(2)
+    one = d.rng.randrange(1, shape[1 - batch] + 1)
+    lengths = np.array([one if d.rng.random() < 0.8 else d.rng.randrange(1, shape[1 - batch] + 1) for _ in range(shape[batch])], np.int64)
+    return d.node("ReverseSequence", [d.now, d.constant(lengths)], batch_axis=batch, time_axis=1 - batch)
+
+
 def written(d):
     d.since(24)
     shape = d.shape()
@@ -842,5 +853,5 @@ def by_shape(d):
 
 OPERATORS = [pointwise, pointwise, clip, prelu, arithmetic, arithmetic, arithmetic, extremes, power, matmul, matmul, gemm,
              norm, threshold, rounding, choice, choice, cast, space, space, convolution, convolution, transposed, pool, pool, reduction, reduction, softmax, normalization, normalization, attention, attention, rotary, loss_of, scatter,
-              hardmax, compress, written, remainder, einsum, einsum, sorted_, resize, grid_sample, grid_sample, center, fold, fold, recurrent,
+              hardmax, compress, backwards, written, remainder, einsum, einsum, sorted_, resize, grid_sample, grid_sample, center, fold, fold, recurrent,
               cumulative, triangle, by_shape]

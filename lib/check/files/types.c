@@ -30,7 +30,7 @@ static const struct {
     {7, "A", "AL", "MaxPool "},
     {7, "A", "Z", "Equal Greater GreaterOrEqual Less LessOrEqual "},
     {7, "Z", "Z", "And Not Or "},
-    {7, "AL", "A", "Expand GatherND Reshape Tile Trilu "},
+    {7, "AL", "A", "Expand GatherND Reshape ReverseSequence Tile Trilu "},
     {7, "AL", "AL", "TopK "},
     {7, "AP", "A", "CumProd CumSum Gather GatherElements "},
     {7, "AAAANA", "A", "GRU LSTM RNN "},

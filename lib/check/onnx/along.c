@@ -110,6 +110,46 @@ lower_tensor_scatter(builder *b)
   b->out = inner_node(b, "Reshape", 2, (value[]){y, list_of(b, x->rank, shape)}, NULL);
 }
 
+/* The first entries along the axis, so many, in the other order. */
+static value
+turned(builder *b, value x, size_t axis, long length)
+{
+  size_t n = x.dims[axis];
+  long *list = allocate(n, sizeof *list);
+  for (long i = 0; i < (long)n; i++)
+    list[i] = i < length ? length - 1 - i : i;
+  return inner_node(b, "Gather", 2, (value[]){x, list_of(b, n, list)}, inner_whole("axis", (long)axis));
+}
+
+/* So many entries of each slice of the batch's axis as its length says are turned round; of one length the slices may be samples. */
+void
+lower_reverse(builder *b)
+{
+  long batch = whole_attribute(b, "batch_axis", 1), time = whole_attribute(b, "time_axis", 0);
+  value x = b->in[0];
+  size_t dims[MAX_RANK], n = b->in[1].count;
+  need(batch + time == 1 && batch >= 0 && time >= 0, "batch_axis and time_axis are not 0 and 1");
+  need(x.constant == NULL && run_axes(b, 0, dims) > 1 && dims[batch] == n && n > 0, "not a length for each slice");
+  long *length = allocate(n, sizeof *length);
+  need(whole_list_within(b, 1, "", length, n) == n, "not a length for each slice");
+  bool same = true;
+  for (size_t k = 0; k < n; k++) {
+    need(length[k] >= 0 && (size_t)length[k] <= dims[time], "a length out of range");
+    same = same && length[k] == length[0];
+  }
+  if (same) {
+    b->out = turned(b, x, (size_t)time, length[0]);
+    return;
+  }
+  need(n <= 1024 && !is_batch(b, &x), "over 1024 lengths that differ, or those of samples");
+  value *parts = allocate(n, sizeof *parts);
+  for (long k = 0; k < (long)n; k++) {
+    value in[4] = {x, list_of(b, 1, &k), list_of(b, 1, (long[]){k + 1}), list_of(b, 1, &batch)};
+    parts[k] = turned(b, inner_node(b, "Slice", 4, in, NULL), (size_t)time, length[k]);
+  }
+  b->out = inner_node(b, "Concat", n, parts, inner_whole("axis", batch));
+}
+
 /* The quotient's whole number, below it or towards 0, times the divisor: what is left. */
 void
 lower_modulo(builder *b)

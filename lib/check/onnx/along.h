@@ -8,6 +8,7 @@
 void lower_hardmax(builder *b);
 void lower_compress(builder *b);
 void lower_tensor_scatter(builder *b);
+void lower_reverse(builder *b);
 void lower_modulo(builder *b);
 
 #endif

@@ -224,6 +224,7 @@ static const struct {
      "antialias:b axes:I coordinate_transformation_mode:s cubic_coeff_a:f exclude_outside:b extrapolation_value:f "
      "keep_aspect_ratio_policy:s mode:s nearest_mode:s"},
     {"RotaryEmbedding", lower_rotary, 23, 3, 4, 1, 0, "interleaved:b num_heads:i rotary_embedding_dim:i"},
+    {"ReverseSequence", lower_reverse, 10, 2, 2, 1, 0, "batch_axis:i time_axis:i"},
     {"Round", lower_rounded, 11, 1, 1, 1, 0, ""},
     {"Scatter", lower_scatter, 9, 3, 3, 1, 0, "axis:i"},
     {"ScatterElements", lower_scatter, 11, 3, 3, 1, 0, "axis:i"},
@@ -439,15 +440,15 @@ keeps_batch(const builder *b, lowering lower)
 static void
 check_batch(const builder *b, lowering lower)
 {
-  bool any =
-      keeps_batch(b, lower)
-      || AMONG(lower, lower_arithmetic, lower_product, lower_flatten, lower_reshape, lower_squeeze, lower_transpose,
-               lower_slice, lower_split, lower_gather, lower_gather_elements, lower_gather_rows, lower_larger,
-               lower_repeat, lower_shape, lower_concat, lower_where, lower_cast, lower_cast_like, lower_sum, lower_lstm,
-               lower_gru, lower_rnn, lower_sorted, lower_einsum, lower_whole, lower_scatter, lower_stated_function,
-               lower_threshold, lower_running_product, lower_one_hot, lower_adagrad, lower_adam, lower_momentum,
-               lower_running, lower_hardmax, lower_compress, lower_tensor_scatter, lower_quantize, lower_dequantize,
-               lower_quant, lower_bipolar, lower_integer_convolution, lower_integer_product, lower_dynamic);
+  bool any = keeps_batch(b, lower)
+             || AMONG(lower, lower_arithmetic, lower_product, lower_flatten, lower_reshape, lower_squeeze,
+                      lower_transpose, lower_slice, lower_split, lower_gather, lower_gather_elements, lower_gather_rows,
+                      lower_larger, lower_repeat, lower_shape, lower_concat, lower_where, lower_cast, lower_cast_like,
+                      lower_sum, lower_lstm, lower_gru, lower_rnn, lower_sorted, lower_einsum, lower_whole,
+                      lower_scatter, lower_stated_function, lower_threshold, lower_running_product, lower_one_hot,
+                      lower_adagrad, lower_adam, lower_momentum, lower_running, lower_hardmax, lower_compress,
+                      lower_tensor_scatter, lower_quantize, lower_dequantize, lower_quant, lower_bipolar,
+                      lower_integer_convolution, lower_integer_product, lower_dynamic, lower_reverse);
   for (size_t i = 0; i < b->node->n_in; i++)
     need(any || b->in[i].name == NULL || !is_batch(b, &b->in[i]) || (b->in[i].at == 0 && b->in[i].inner == 0),
          "an input has the batch on another axis than the first, or merged with others");
@@ -462,7 +463,7 @@ lifts(const builder *b, lowering lower)
                                    lower_pool, lower_relu, lower_clip, lower_hard, lower_huber, lower_gate, lower_elu,
                                    lower_softmax, lower_pad, lower_resize, lower_grid, lower_lstm, lower_gru, lower_rnn,
                                    lower_sorted, lower_global_maximum, lower_hardmax, lower_compress, lower_quantize,
-                                   lower_quant, lower_bipolar, lower_dynamic, lower_deform)
+                                   lower_quant, lower_bipolar, lower_dynamic, lower_deform, lower_reverse)
                              || strcmp(b->op, "Gemm") == 0
                              || (lower == lower_power && !of_floats(b) && !of_integers(b));
   for (size_t i = 0; i < b->node->n_in; i++)
@@ -495,7 +496,10 @@ lower_form(builder *b, size_t f)
   if (lifts(b, operators[f].lower))
     lift_constant(b);
   check_batch(b, operators[f].lower);
-  operators[f].lower(b);
+  if (adds_integers(b))
+    lower_integer_sum(b);
+  else
+    operators[f].lower(b);
   if (keeps_batch(b, operators[f].lower)) {
     b->out.at = b->in[0].at;
     b->out.inner = b->in[0].inner;

@@ -127,7 +127,7 @@ bool
 adds_integers(const builder *b)
 {
   bool some = false;
-  for (size_t i = 0; i < b->node->n_in && b->op[0] == 'A'; i++)
+  for (size_t i = 0; i < b->node->n_in && strcmp(b->op, "Add") == 0; i++)
     some = some || (b->in[i].constant == NULL && b->in[i].holds == HOLDS_INTEGERS);
   return some;
 }
