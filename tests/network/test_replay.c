@@ -589,7 +589,8 @@ START_TEST(where_enclosures_begin)
   ck_assert_uint_eq(bits_where(5, 9, 1, CLARKE_DENSE), CLARKE_BITS_FIRST); /* the layers behind are decided again */
   ck_assert_uint_eq(bits_where(5, 19, 0, CLARKE_DENSE), 191);
   ck_assert_uint_eq(bits_where(5, 19, 0, CLARKE_ANALYTIC), 191);
-  ck_assert_uint_eq(bits_where(5, 19, 0, CLARKE_SOFTMAX), CLARKE_BITS_FIRST); /* the filter does not follow it */
+  ck_assert_uint_eq(bits_where(5, 19, 0, CLARKE_SOFTMAX), 127); /* the filter does not follow it */
+  ck_assert_uint_eq(bits_where(5, 6, 0, CLARKE_SOFTMAX), CLARKE_BITS_FIRST);
   ck_assert_uint_eq(bits_where(3, 3, 0, CLARKE_DENSE), CLARKE_BITS_FIRST);
   ck_assert_uint_eq(bits_where(12, 12, 0, CLARKE_DENSE), 127); /* one layer of kinks, deep down */
 }
