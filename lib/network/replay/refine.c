@@ -102,8 +102,10 @@ clarke_replay_bits(const clarke_replay *r)
   find_lost(&lost, &last, r);
   before = lost != CLARKE_NONE ? products_before(r->g, lost) : 0;
   all = last != CLARKE_NONE ? products_before(r->g, last) : 0;
-  if (before < 2 || !followed_before(r->g, lost))
+  if (before < 2)
     return CLARKE_BITS_FIRST;
+  if (!followed_before(r->g, lost)) /* as many as an exact pass has at first */
+    return all < DEEP ? CLARKE_BITS_FIRST : 127;
   if (all <= before) /* how soon is not known: a few bits more hardly tell what doubles did not */
     return before < DEEP ? CLARKE_BITS_FIRST : 127;
   bits = DOUBLE_BITS * (double)all / (double)before + LEFT_BITS;
