@@ -391,7 +391,7 @@ static clarke_status
 settle(bool *separated, clarke_audit *a, joining *w)
 {
   clarke_row *v = &a->membership.v;
-  bool found;
+  bool found = false;
   clarke_status status = begin(w);
 
   if (status == CLARKE_OK)

@@ -63,6 +63,12 @@ def put_in_parts(h):
     return out * h
 
 
+def put_alone(h):
+    out = torch.zeros(6, 5)
+    out[:, 0] = h[:, 1]
+    return out
+
+
 def column(h, number):
     g = 2 * h
     g[:, 0] = number
@@ -229,6 +235,14 @@ RIGHT = {
     "scatter-largest-middle": lambda h: cube(h).scatter_reduce(1, torch.arange(48).reshape(4, 3, 4) % 5, cube(h)[:4, :3].tanh(), "amax"),
     "grid": lambda h: F.grid_sample(image(h), GRID, align_corners=False), "grid-border": lambda h: F.grid_sample(image(h), GRID, padding_mode="border", align_corners=True), "grid-reflected": lambda h: F.grid_sample(image(h), GRID, padding_mode="reflection", align_corners=False),
     "grid-nearest": lambda h: F.grid_sample(image(h), GRID, mode="nearest", align_corners=False), "grid-solid": lambda h: F.grid_sample(solid(h), GRID.reshape(6, 3, 5, 1, 2).expand(6, 3, 5, 2, 2)[..., [0, 1, 0]], align_corners=False),
+    "scatter-product": lambda h: h.scatter_reduce(1, torch.zeros(6, 2, dtype=torch.long), h[:, :2], "prod"), "scatter-products": lambda h: torch.zeros(4, 5).scatter_reduce(0, PLACES, h, "prod", include_self=False),
+    "scatter-products-own": lambda h: torch.ones(7, 5).scatter_reduce(0, PLACES, h, "prod"), "cosine-of-data": lambda h: F.cosine_similarity(OTHER, h) + F.cosine_similarity(h, h.flip(1)),
+    "sin": lambda h: h.sin() * h, "cos": torch.cos, "tan": torch.tan, "sinh": torch.sinh, "cosh": torch.cosh, "exp2": torch.exp2, "log2": lambda h: (h * h + 1).log2(),
+    "log10": lambda h: (h * h + 1).log10(), "erfc": torch.erfc, "logaddexp": lambda h: torch.logaddexp(h, OTHER), "hypot": lambda h: torch.hypot(h, OTHER),
+    "lerp": lambda h: torch.lerp(h, OTHER, 0.3), "lerp-far": lambda h: torch.lerp(OTHER, h, 0.8), "lerp-by": lambda h: torch.lerp(OTHER, h, h.sigmoid()),
+    "diagonal": lambda h: h[:, :, None].mul(torch.linspace(1, 2, 5)).diagonal(1, 1, 2), "trace": lambda h: (h @ h.t()).trace() * h, "rot90": lambda h: h.rot90(3) * OTHER.t(),
+    "windows": lambda h: h.unfold(1, 3, 2), "diag-embed": lambda h: torch.diag_embed(h, 1) @ torch.ones(6, 2), "prelu-computed": lambda h: F.prelu(h, h.mean().reshape(1)),
+    "prelu-computed-at-0": lambda h: F.prelu(h.relu(), h.mean().reshape(1)), "changed-output": lambda h: put_twice(h)[:, 1:], "put-output": put_alone,
     "distances": lambda h: torch.cdist(h, OTHER), "distances-own": lambda h: torch.cdist(h, h), "distances-cube": lambda h: (lambda c: torch.cdist(c, c))(cube(h)), "distances-of-data": lambda h: torch.cdist(OTHER, h), "distances-many": lambda h: torch.cdist(h.repeat(5, 1) * OTHER.repeat(5, 1).exp(), OTHER, compute_mode="donot_use_mm_for_euclid_dist"), "distances-1": lambda h: torch.cdist(h, OTHER, p=1),
     "index-add-numbers": lambda h: h * torch.zeros(3).index_add(0, torch.arange(6) % 3, h[:, 0]).sum(),
 }
@@ -240,7 +254,7 @@ REFUSED = {
     "topk-places-equal": ("hangs on it, and two are equal", lambda h: h.gather(1, h.relu().topk(2).indices)),
     "scatter-twice": ("several entries are put at one place", lambda h: h.scatter(1, torch.zeros(6, 2, dtype=torch.long), h[:, :2])),
     "index-put-twice": ("several entries are put at one place", lambda h: h.index_put((torch.tensor([1, 1]),), h[:2])),
-    "scatter-product": ("multiply the parts, or take scatter_add", lambda h: h.scatter_reduce(1, torch.zeros(6, 2, dtype=torch.long), h[:, :2], "prod")),
+    "scatter-product-zero": ("a factor is 0, by which PyTorch divides", lambda h: h.scatter_reduce(1, torch.zeros(6, 2, dtype=torch.long), h[:, :2].relu(), "prod")),
     "scatter-lost": ("though it is left out PyTorch gives it a share", lambda h: torch.zeros(4, 5).scatter_reduce(0, PLACES, -h.relu(), "amax", include_self=False)),
     "softplus-equal": ("an entry is at its threshold, where it jumps", lambda h: F.softplus(h.relu(), 3, 0.0)),
     "threshold-equal": ("an entry is at its threshold, where it jumps", lambda h: F.threshold(h.relu(), 0.0, -1.0)),
@@ -248,7 +262,8 @@ REFUSED = {
     "softplus-equal-branch": ("two are equal, or a number is where it jumps", lambda h: h if F.softplus(h.relu(), 1, 0).sum() > 0 else 2 * h),
     "power-of-zero": ("a power of what is not above 0", lambda h: h.relu() ** 1.5),
     "grid-computed": ("a number, place or mask that is trained", lambda h: F.grid_sample(image(h), GRID + 0.01 * h.mean(), align_corners=False)),
-    "distances-largest": ("a distance other than that of p 1 or 2", lambda h: torch.cdist(OTHER, h, p=float("inf"))),
+    "distances-other": ("a distance other than that of p 1, 2 or infinity", lambda h: torch.cdist(OTHER, h, p=3)),
+    "distances-largest-tied": ("PyTorch gives each of them the whole gradient", lambda h: torch.cdist(h.repeat(1, 2), OTHER.repeat(1, 2), p=float("inf"))),
     "max-long": ("a window has at most 4096", lambda h: h.repeat(1, 1000).max(1)[0]),
     "masked-infinite": ("it reads an entry that is infinite; take a large number", lambda h: h.masked_fill(MASK, LEAST).logsumexp(1)),
     "norm-inf": ("a norm other than that of ord 1 or 2", lambda h: torch.linalg.vector_norm(h, float("inf"), dim=1)),
@@ -347,6 +362,7 @@ DECIDED = {
     "amax at places: one is what was there": ([-1.0, 1.0, 3.0], lambda x, w: at_places("amax", x, w, 0, 1, 1).sum(), "in-clarke", "bifurcation"),
     "median: halves": ([1.0, 1.0, 2.0], lambda x, w: (x * w).median(), "in-clarke"),
     "median: smooth": ([1.0, 2.0, 3.0], lambda x, w: (x * w).median(), "in-bouligand"),
+    "cdist: the largest": ([1.0, 2.0, 4.0], lambda x, w: torch.cdist((x * w)[None], torch.tensor([[0.0, 5.0, 3.5], [0.5, 1.0, 1.5]]), p=float("inf")).sum(), "in-bouligand"),
     "prod: one zero": ([0.0, 2.0, 3.0], lambda x, w: (x * w).prod(), "in-bouligand"),
     "cumprod: zeros": ([0.0, 2.0, 0.0], lambda x, w: (x * w).cumprod(0).sum(), "in-bouligand"),
     "softplus: beside its jump": ([1.0], lambda x, w: F.softplus(x * w, 1, 0.5).sum(), "in-bouligand"),

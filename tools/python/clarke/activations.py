@@ -72,7 +72,12 @@ def write_elu(g, node):
 
 @operator("_prelu_kernel", "prelu")
 def write_prelu(g, node):
-    return g.add("PRelu", [g.of(v) for v in node.args[:2]])
+    """With a slope that is computed: relu(x), and the slope times what clamp leaves of x below 0, whose derivative at 0 is 1."""
+    x, slope = (g.of(v) for v in node.args[:2])
+    if slope not in g.active:
+        return g.add("PRelu", [x, slope])
+    below = g.add("Clamp", [x, "", g.bound(0, result(node))], domain="clarke")
+    return g.add("Add", [g.add("Relu", [x]), g.add("Mul", [slope, below])])
 
 
 @operator("hardtanh")
@@ -81,8 +86,15 @@ def write_hardtanh(g, node):
     return g.add("Clip", [g.of(x), g.bound(low, result(node)), g.bound(high, result(node))])
 
 
+def one_number(g, bound):
+    """The number that a tensor of one is, if nothing that is trained, nor a sample, is in it."""
+    alone = isinstance(bound, Value) and bound.tensor.numel() == 1 and not bound.requires_grad and id(bound) not in g.moving
+    return bound.tensor.item() if alone else bound
+
+
 def clamp(g, node, low, high):
     """At its bounds torch.clamp has the derivative 1, hardtanh 0: another operator."""
+    low, high = (one_number(g, b) for b in (low, high))
     if any(isinstance(b, Value) for b in (low, high)):
         g.refuse("bounds that are tensors", "take numbers, or torch.maximum and torch.minimum")
     if low is not None and high is not None and low >= high:

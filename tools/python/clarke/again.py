@@ -191,9 +191,10 @@ class Again:
         return self.trace.by_identity.get(id(t))
 
     def output(self, name, out, depth=0):
-        """A module's call has ended, in so many others."""
+        """A module's call has ended, in so many others. What was changed in place is another value, which the next who reads it makes."""
         if self.open is not None and self.trace.loss is None:
-            self.outputs.append((name, depth, [(t, self.known(t)) for t in tensors(out)]))
+            known = [(t, self.known(t)) for t in tensors(out)]
+            self.outputs.append((name, depth, [(t, None if value is not None and value.stale else value) for t, value in known]))
 
     # ---- Once more
 

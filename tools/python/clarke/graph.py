@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import torch
 from onnx import TensorProto, helper
 
-from . import axes, fused, images, losses, products, rearrangements, reductions, terms  # noqa: F401  (their operators)
+from . import axes, functions, fused, images, losses, products, rearrangements, reductions, terms  # noqa: F401  (their operators)
 from .activations import clamp
 from .axes import BESIDE, DIFFERENCES, WEIGHS
 from .files import raw

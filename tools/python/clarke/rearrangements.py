@@ -196,8 +196,8 @@ def write_scatter_reduce(g, node):
     targets, sources = lines(g, node)
     if how in ("amax", "amin"):
         return largest_at(g, node, targets, sources, how == "amin", own)
-    if how not in ("sum", "mean"):
-        g.refuse("a product of what is put at one place", "multiply the parts, or take scatter_add")
+    if how == "prod":
+        return product_at(g, node, targets, sources, own)
     like, count = result(node), torch.bincount(targets, minlength=result(node).numel()).reshape(result(node).shape)
     x = node.args[0]
     before = None
@@ -207,6 +207,34 @@ def write_scatter_reduce(g, node):
     if how == "sum":
         return total
     return g.add("Div", [total, g.data("counts", (count + int(own)).clamp(min=1).to(like.dtype))])
+
+
+def product_at(g, node, targets, sources, own):
+    """Lines of all that comes to a place, and of ones behind it: one half times the other, until one is left."""
+    x, values, like = node.args[0], node.args[3], result(node)
+    count = torch.bincount(targets, minlength=like.numel())
+    alone = torch.ones_like(count, dtype=torch.bool) if own else count == 0
+    most = int((count + alone.to(torch.int64)).max())
+    if most * like.numel() > MOST_ADDED:
+        g.refuse(f"products of up to {most} entries, at {like.numel()} places: too large a table", "take it of parts")
+    zeros = torch.cat([v.tensor.detach().cpu().reshape(-1) for v in (x, values)]) == 0
+    order = torch.argsort(targets, stable=True)
+    rank = torch.arange(targets.numel()) - (count.cumsum(0) - count)[targets[order]] + alone.to(torch.int64)[targets[order]]
+    table = torch.full((most, like.numel()), like.numel() + values.tensor.numel())
+    table[0, alone] = torch.arange(like.numel())[alone]
+    table[rank, targets[order]] = sources[order] + like.numel()
+    read = table[:, torch.ones_like(alone) if id(x) in g.names or x.requires_grad else count > 0]
+    if bool(zeros[read[read < len(zeros)]].any()):
+        g.refuse("a factor is 0, by which PyTorch divides to have the derivative", "multiply the parts, or take prod of lines")
+    name = g.add("Concat", [flat(g, x, like), flat(g, values, like), g.constant(torch.ones(1, dtype=like.dtype))], axis=0)
+    name = g.add("Gather", [name, g.data("places", table)], axis=0)
+    while most > 1:
+        half = most // 2
+        parts = [g.add("Slice", [name] + [g.integers([n]) for n in (first, last, 0)]) for first, last in ((0, half), (half, 2 * half), (2 * half, most))[:2 + most % 2]]
+        both = g.add("Mul", parts[:2])
+        name = g.add("Concat", [both, parts[2]], axis=0) if most % 2 else both
+        most -= half
+    return g.add("Reshape", [name, g.integers(like.shape)])
 
 
 def largest_at(g, node, targets, sources, smallest, own):

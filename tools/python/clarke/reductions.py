@@ -227,8 +227,8 @@ def write_running_sum(g, node):
 def write_distances(g, node):
     """The norm of each row of the one less each row of the other. Of a row less itself that is 0, whatever the row: no norm is taken."""
     (a, b), order = node.args[:2], argument(node, 2, "p")
-    if order not in (1, 2):
-        g.refuse("a distance other than that of p 1 or 2", "write it with abs, pow, and amax or sum")
+    if order not in (1, 2, float("inf")):
+        g.refuse("a distance other than that of p 1, 2 or infinity", "write it with abs, pow and sum")
     if a.tensor.dim() != b.tensor.dim() or a.tensor.shape[:-2] != b.tensor.shape[:-2]:
         g.refuse("of tensors that have not the same axes before the last two", "give them these by expand")
     if not g.whole:
@@ -238,9 +238,24 @@ def write_distances(g, node):
     places = g.integers([len(shapes[0]) - 1])
     if order == 1:
         return g.add("ReduceSum", [g.add("Abs", [less]), places], keepdims=0)
+    if order != 2:
+        return largest_differences(g, node, less)
     if node.args[0] is not node.args[1]:
         return g.add("ReduceL2", [less, places], keepdims=0)
     return norms_of_others(g, node, less)
+
+
+def largest_differences(g, node, less):
+    """The largest size of each line's differences. Of equal sizes PyTorch gives each the whole gradient, which is no derivative of theirs."""
+    (a, b), many = (v.tensor.detach() for v in node.args[:2]), node.args[0].tensor.shape[-1]
+    sizes = (a.unsqueeze(-2) - b.unsqueeze(-3)).abs().reshape(-1, many)
+    if many > MOST_ENTRIES or many == 0:
+        g.refuse(f"the largest of {many} differences", "take it of parts")
+    if bool((ties(sizes, False).sum(1) > 1).any()):
+        g.refuse("several differences are the largest, and PyTorch gives each of them the whole gradient",
+                 "write it with abs and amax, whose gradient they share")
+    name = g.add("Reshape", [g.add("Abs", [less]), g.integers([sizes.shape[0], 1, 1, many])])
+    return g.add("Reshape", [window(g, name, many, False, None), g.integers(result(node).shape)])
 
 
 def norms_of_others(g, node, less):
