@@ -38,7 +38,7 @@ const clarke_plain *
 clarke_plain_gradient(const char *name)
 {
   static const clarke_plain words[] = {
-      {"explained", "The recorded gradient is AD's exact gradient but for rounding", CLARKE_TONE_GOOD},
+      {"explained", "The recorded gradient is AD's but for rounding", CLARKE_TONE_GOOD},
       {"turned", "Rounding took another side of a kink, and the recorded gradient is the one there", CLARKE_TONE_NOTE},
       {"refuted", "The recorded gradient is not the one of the recorded step", CLARKE_TONE_BAD},
       {"not known", "It is not known whether the recorded gradient is AD's but for rounding", CLARKE_TONE_OPEN},

@@ -269,6 +269,7 @@ clarke_status
 clarke_sieve_add_entries(clarke_sieve *s, const clarke_step *step, clarke_error *err)
 {
   const size_t rows = s->g->values[step->out].count, n = s->n;
+  const double more = spare(step);
   clarke_sieve_numbers *x = calloc(step->n_in + 1, sizeof *x);
   double *room = clarke_sieve_line_room(s, n);
   clarke_sieved *y = &s->value[step->out];
@@ -289,7 +290,7 @@ clarke_sieve_add_entries(clarke_sieve *s, const clarke_step *step, clarke_error 
 
     for (size_t k = 0; k < step->n_in; k++)
       add_operand(y, &terms, s, &step->in[k], &x[k], f, room);
-    gamma = terms > 1 ? clarke_sieve_gamma(s, terms + spare(step)) : 0; /* what is only moved is not rounded */
+    gamma = terms > 1 ? clarke_sieve_gamma(s, terms + more) : 0; /* what is only moved is not rounded */
     for (size_t j = 0; j < n; j++)
       y->may[f * n + j] += gamma * y->mass[f * n + j];
   }
@@ -326,11 +327,11 @@ is_factor(clarke_sieve *s, const clarke_step *step)
 }
 
 static void
-scale_row(clarke_sieved *y, clarke_sieve *s, const clarke_step *step, const clarke_sieve_numbers *x, size_t f, double *room)
+scale_row(clarke_sieved *y, clarke_sieve *s, const clarke_step *step, const clarke_sieve_numbers *x, size_t f, double gamma, double *room)
 {
   const size_t from = clarke_operand_entry(&step->in[0], f), n = s->n;
   /* a sign that is turned is not rounded */
-  const clarke_sieve_factor by = {.c = factor_of(s, step, f), .gamma = clarke_sieve_gamma(s, spare(step) + 2), .divide = step->divide};
+  const clarke_sieve_factor by = {.c = factor_of(s, step, f), .gamma = gamma, .divide = step->divide};
   const clarke_sieve_line line = clarke_sieve_line_of(x, from * n, n, room);
   const clarke_sieve_sums to = clarke_sieve_sums_of(y, f * n);
 
@@ -342,6 +343,7 @@ clarke_sieve_scale(clarke_sieve *s, const clarke_step *step, clarke_error *err)
 {
   const size_t rows = s->g->values[step->out].count;
   clarke_sieved *y = &s->value[step->out];
+  const double gamma = clarke_sieve_gamma(s, spare(step) + 2);
   clarke_sieve_numbers x;
   double *room;
 
@@ -356,7 +358,7 @@ clarke_sieve_scale(clarke_sieve *s, const clarke_step *step, clarke_error *err)
   for (size_t f = 0; f < rows && !s->open; f++) {
     s->open = clarke_operand_entry(&step->in[0], f) == CLARKE_NONE;
     if (!s->open)
-      scale_row(y, s, step, &x, f, room);
+      scale_row(y, s, step, &x, f, gamma, room);
   }
   clarke_sieve_leave(s, room);
   clarke_sieve_check_sizes(s, y, s->open ? 0 : rows * s->n);

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """What a recorded step costs: to record it, and each command that asks about it, as multiples of the step itself.
 
-    recording.py BUILD_DIR [--only NAME...] [--rounds N] [--most SECONDS] [--no-check] [--ways]
+    recording.py BUILD_DIR [--only NAME...] [--rounds N] [--most SECONDS] [--no-check] [--ways] [--before CLARKE] [--whole-alone]
 
 prints a table. Time is the processor's, of one thread; of each row the smallest of some runs, the step's own between them. Commands read their
 files and start: that is part of it. A command that takes more than --most seconds of the processor is ended, and the table says `> ...`.
 `record` is a step put behind others in one folder, run again at moved parameters; its operators are not replayed.
 --ways prints what recording alone costs in other ways: not run again, and in the background (then of the training's own thread).
+--before has each command of another version beside it, in turns, over the same record. --whole-alone leaves light records out.
+Checks are of the proofs that `certify` and `audit` write, as multiples of the step, too.
 """
 import argparse
 import json
@@ -33,6 +35,13 @@ WAYS = [("all, not run again", {"again": False}, time.process_time), ("light, no
         ("light, in the background", {"light": True, "background": True}, time.thread_time)]
 COMMANDS = [("audit", "all", ["audit"]), ("audit, light", "light", ["audit"]), ("certify", "all", ["certify"]),
             ("certify --nodes", "all", ["certify", "--nodes"])]
+
+
+CHECKED = [["certify"], ["audit"]]
+
+
+def asked(options):
+    return [command for command in COMMANDS if command[1] == "all" or not options.whole_alone]
 
 
 # --- networks
@@ -205,9 +214,10 @@ class Row:
         own = self.unit
         return f"{seconds / own:.3g}" if seconds is not None else f"> {self.options.most / own:.3g}"
 
-    def command(self, words):
-        seconds = [used(words, self.options.most) for _ in range(max(1, self.options.rounds // 4))]
-        return None if None in seconds else min(seconds)
+    def command(self, *commands):
+        """The smallest time of each, in turns."""
+        times = [[used(words, self.options.most) for words in commands] for _ in range(max(1, self.options.rounds // 4))]
+        return [None if None in seconds else min(seconds) for seconds in zip(*times)]
 
     def check(self, folder, tool, words):
         """Writes the proof of one command, and checks it."""
@@ -215,7 +225,7 @@ class Row:
         used([tool, *words, folder, "--proof", proof], self.options.most)
         if not os.path.exists(proof):
             return "-"
-        return self.cell(self.command([self.options.build / "tools/clarke-check", proof, "--data", folder]))
+        return self.cell(*self.command([self.options.build / "tools/clarke-check", proof, "--data", folder]))
 
     def measure(self):
         tool = self.options.build / "tools/clarke"
@@ -223,9 +233,10 @@ class Row:
             run = {"all": os.path.join(folder, "all"), "light": os.path.join(folder, "light")}
             self.unit = smallest(self.step, time.process_time, 3 * self.options.rounds)
             cells = [f"{1e3 * self.unit:.3g} ms", self.cell(self.recorded(run["all"])), self.cell(self.recorded(run["light"], light=True))]
-            cells += [self.cell(self.command([tool, *words, run[of]])) for _, of, words in COMMANDS]
+            for _, of, words in asked(self.options):
+                cells += map(self.cell, self.command(*([program, *words, run[of]] for program in [*self.options.before, tool])))
             if self.options.check:
-                cells += [self.check(run["all"], tool, ["certify", "--nodes"])]
+                cells += [self.check(run["all"], tool, words) for words in CHECKED]
             if self.options.ways:
                 cells += [self.cell(self.recorded(os.path.join(folder, way), clock, **how)) for way, how, clock in WAYS]
         return cells
@@ -239,9 +250,14 @@ def main():
     parser.add_argument("--most", type=int, default=120)
     parser.add_argument("--no-check", dest="check", action="store_false")
     parser.add_argument("--ways", action="store_true")
+    parser.add_argument("--before", type=lambda name: [Path(name).resolve()], default=[])
+    parser.add_argument("--whole-alone", action="store_true")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    names = ["step", "record", "record, light"] + [name for name, _, _ in COMMANDS] + ["clarke-check"] * options.check
+    names = ["step", "record", "record, light"]
+    for name, _, _ in asked(options):
+        names += [f"{name}, before"] * len(options.before) + [name]
+    names += [f"check, {words[0]}" for words in CHECKED] * options.check
     names += [way for way, _, _ in WAYS] * options.ways
     print("| network, samples | " + " | ".join(names) + " |\n|" + "---|" * (len(names) + 1))
     for name in options.only:

@@ -60,7 +60,7 @@ class Chaos(nn.Module):
         self.first = nn.Linear(4, width)
         self.steps = nn.ModuleList(nn.Linear(width, width, bias=False).requires_grad_(False) for _ in range(64))
         for step in self.steps:
-            nn.init.normal_(step.weight, std=2.5 * width**-0.5)
+            nn.init.normal_(step.weight, std=3 * width**-0.5)
 
     def forward(self, x):
         h = self.first(x)
@@ -182,8 +182,20 @@ def told_otherwise(folder, run):
     noticed(Copy(folder, run).describe(scale).run, f"{run}: another scale")
 
 
+def told_in_words(folder, run):
+    """The report and its page say what was not asked, where it was not."""
+    page, gradient = os.path.join(folder, "page.html"), os.path.join(folder, "gradient.safetensors")
+    for options, asked in ((), False), (("--gradient", gradient), True):
+        _, text, _ = said(ASKED.clarke, "audit", run, "--html", page, *options)
+        with open(page, encoding="utf-8") as f:
+            words = f.read()
+        expect(("as a whole was not asked" in text) != asked and ("node by node)" in text) != asked, f"{run} {options}: {text[:800]}")
+        expect(("<dt>not asked</dt>" in words) != asked, f"{run} {options}: its page")
+
+
 def far_off(folder):
     """Explained by its nodes: so it is, and nothing more. As a whole it is not AD's gradient of real numbers."""
+    torch.manual_seed(0)
     run, x, y = os.path.join(folder, "chaos"), torch.randn(32, 4), torch.arange(32)
     model = Chaos()
     with clarke.record(run, model):
@@ -208,6 +220,7 @@ def main():
             for options, by in ((), "nodes"), (("--gradient", os.path.join(folder, "gradient.safetensors")), "whole"), (("--exact",), "whole"):
                 found = audited(run, *options)
                 expect(found[:3] == (0, "explained", by), f"{name} {options}: {found}")
+            told_in_words(folder, run)
             one_number(folder, run)
             told_otherwise(folder, run)
         lies(folder, os.path.join(folder, "pictures"), "relu", ["norm/native_batch_norm", "first/convolution"],
