@@ -2,6 +2,7 @@
 
 #include "audit/blocks.h"
 #include "audit/effect.h"
+#include "audit/joined.h"
 #include "audit/layers.h"
 #include "audit/ray.h"
 #include "audit/slope_hull.h"
@@ -455,6 +456,21 @@ try_blocks(clarke_audit *a, clarke_question *q, clarke_error *err)
   return status;
 }
 
+/* By kinks that take their sides together, in all layers. */
+static clarke_status
+try_joined(clarke_audit *a, clarke_question *q, clarke_error *err)
+{
+  bool separated;
+  clarke_status status = clarke_settle_joined(&separated, a, q, err);
+
+  if (status == CLARKE_OK && separated)
+    return conclude(a, CLARKE_NOT_IN_CLARKE, CLARKE_EVIDENCE_BOUND,
+                    "a vector separates AD's output from the gradients of all patterns that can occur nearby: kinks whose arguments are "
+                    "one function near these weights, or minus it, take their sides together");
+  clarke_membership_clear(&a->membership, 0);
+  return status;
+}
+
 /* The zone, if it is not known yet. */
 static clarke_status
 find_zone(clarke_audit *a, clarke_question *q, clarke_error *err)
@@ -509,9 +525,10 @@ static clarke_status
 judge(clarke_audit *a, clarke_question *q, clarke_error *err)
 {
   typedef clarke_status search(clarke_audit *a, clarke_question *q, clarke_error *err);
-  static search *const searches[2][8] = {
-    {try_own_cell, try_zone, try_mixed, try_blocks, try_enumeration, recall_simplices, try_opposites, try_rays},
-    {try_own_cell, try_zone, try_mixed, try_blocks, try_opposites, try_enumeration, recall_simplices, try_rays},
+  enum { SEARCHES = 9 };
+  static search *const searches[2][SEARCHES] = {
+    {try_own_cell, try_zone, try_mixed, try_blocks, try_enumeration, recall_simplices, try_opposites, try_rays, try_joined},
+    {try_own_cell, try_zone, try_mixed, try_blocks, try_opposites, try_enumeration, recall_simplices, try_rays, try_joined},
   };
   clarke_status status = CLARKE_OK;
 
@@ -519,7 +536,7 @@ judge(clarke_audit *a, clarke_question *q, clarke_error *err)
     clarke_obstacle_meet(&a->obstacle, CLARKE_OBSTACLE_PRECISION, 0);
     return CLARKE_OK;
   }
-  for (size_t i = 0; i < 8 && status == CLARKE_OK && a->verdict == CLARKE_UNDECIDED; i++)
+  for (size_t i = 0; i < SEARCHES && status == CLARKE_OK && a->verdict == CLARKE_UNDECIDED; i++)
     status = searches[q->loss.kind == CLARKE_LOSS_CE][i](a, q, err);
   return status;
 }

@@ -194,9 +194,8 @@ add_scaled(double *to, const clarke_classes *c, const clarke_row *row, double by
   }
 }
 
-/* AD takes option o with this weight; where it does so by no one side, evenly. */
-static double
-share_of(const clarke_question *q, size_t k, size_t o)
+double
+clarke_share_of(const clarke_question *q, size_t k, size_t o)
 {
   const clarke_touch *t = &q->replay->touch[k];
 
@@ -207,9 +206,8 @@ share_of(const clarke_question *q, size_t k, size_t o)
   return o == 0 ? mpq_get_d(q->touch[k].lambda) : 1 - mpq_get_d(q->touch[k].lambda);
 }
 
-/* The slope that option o gives to base[p]: a kink's sides have slopes, a window's options are taken. */
-static double
-taken(const clarke_question *q, size_t k, size_t o, size_t p)
+double
+clarke_slope_given(const clarke_question *q, size_t k, size_t o, size_t p)
 {
   const clarke_touch *t = &q->replay->touch[k];
   double slope;
@@ -235,10 +233,10 @@ add_gain(clarke_class *class, const clarke_classes *c, const clarke_class *own, 
     double ad = 0;
 
     for (size_t o = 0; o < own->options; o++)
-      ad += share_of(q, k, o) * taken(q, k, o, p);
+      ad += clarke_share_of(q, k, o) * clarke_slope_given(q, k, o, p);
     for (size_t o = 0; o < own->options; o++)
       add_scaled(class->gain[pull < 0] + o * c->n_columns, c, &own->base[p],
-                 pull * own->divided * (taken(q, k, o, p) - ad));
+                 pull * own->divided * (clarke_slope_given(q, k, o, p) - ad));
   }
 }
 

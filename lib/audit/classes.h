@@ -38,6 +38,11 @@ bool clarke_classes_are_valid(const clarke_classes *c, const clarke_question *q)
 clarke_status clarke_classes_find(clarke_classes *c, const clarke_question *q,
                                     const bool *among, clarke_error *err);
 
+/* AD takes option o of touch k with this weight, where it does so by no one side evenly; and the slope that option o gives to base[p]
+ * (a kink's sides have slopes, a window's options are taken). Guesses, in floats. */
+double clarke_share_of(const clarke_question *q, size_t k, size_t o);
+double clarke_slope_given(const clarke_question *q, size_t k, size_t o, size_t p);
+
 /* option[i], by class: the ones that the direction d (by column) leads to. */
 void clarke_classes_along(size_t *option, const clarke_classes *c, const double *d);
 

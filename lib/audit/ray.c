@@ -70,11 +70,11 @@ end(ray *r)
   free(r->side);
 }
 
+/* A ray without directions. */
 static clarke_status
-begin(ray *r, uint64_t *state, bool turned, const clarke_question *q, clarke_error *err)
+begin(ray *r, const clarke_question *q, clarke_error *err)
 {
   const clarke_replay *replay = q->replay;
-  clarke_status status = CLARKE_OK;
 
   *r = (ray){.q = q, .err = err, .side = malloc((replay->n_touches + 1) * sizeof(clarke_branch))};
   for (size_t i = 0; i < STEPS; i++)
@@ -83,13 +83,7 @@ begin(ray *r, uint64_t *state, bool turned, const clarke_question *q, clarke_err
     return clarke_no_memory(err);
   for (size_t k = 0; k < replay->n_touches; k++)
     r->side[k] = clarke_side_numbered(&replay->touch[k], 0);
-  for (size_t i = 0; i < STEPS && status == CLARKE_OK; i++) {
-    r->moved[i] = clarke_matrices_new(q->g->n_parameters);
-    status = r->moved[i] != NULL ? draw(&r->direction[i], state, turned, q->g, err) : clarke_no_memory(err);
-    if (status == CLARKE_OK)
-      status = clarke_direction_matrices(r->moved[i], &r->direction[i], q->g, err);
-  }
-  return status;
+  return CLARKE_OK;
 }
 
 /* How two entries of a touch's argument part, or one and 0 (b == CLARKE_NONE): the sign of the first derivative that tells. */
@@ -188,28 +182,60 @@ hand_over(clarke_cell *c, ray *r)
   return status;
 }
 
+/* The cell to which the ray's directions lead, if they do. */
+static clarke_status
+follow(bool *realized, clarke_cell *c, ray *r)
+{
+  bool settled = false, any = false;
+  clarke_status status = CLARKE_OK;
+
+  for (size_t i = 0; i < STEPS && status == CLARKE_OK; i++) {
+    r->moved[i] = clarke_matrices_new(r->q->g->n_parameters);
+    status = r->moved[i] != NULL ? clarke_direction_matrices(r->moved[i], &r->direction[i], r->q->g, r->err) : clarke_no_memory(r->err);
+  }
+  for (size_t turn = 0; turn <= r->q->g->n_steps && !settled && status == CLARKE_OK; turn++) {
+    status = run_tangents(r);
+    if (status == CLARKE_OK)
+      correct(&settled, r);
+  }
+  if (status == CLARKE_OK && settled)
+    status = hand_over(c, r);
+  if (status == CLARKE_OK && settled)
+    status = clarke_cell_verify(realized, CLARKE_NONE, c, r->q, r->err);
+  if (status == CLARKE_OK && settled && !*realized)
+    status = clarke_cell_rest(&any, c, r->q, r->err);
+  if (status == CLARKE_OK && any)
+    status = clarke_cell_verify(realized, CLARKE_NONE, c, r->q, r->err);
+  return status;
+}
+
 clarke_status
 clarke_ray_cell(bool *realized, clarke_cell *c, uint64_t *state, bool turned, const clarke_question *q,
                 clarke_error *err)
 {
-  bool settled = false, any = false;
   ray r;
-  clarke_status status = begin(&r, state, turned, q, err);
+  clarke_status status = begin(&r, q, err);
 
   *realized = false;
-  for (size_t turn = 0; turn <= q->g->n_steps && !settled && status == CLARKE_OK; turn++) {
-    status = run_tangents(&r);
-    if (status == CLARKE_OK)
-      correct(&settled, &r);
-  }
-  if (status == CLARKE_OK && settled)
-    status = hand_over(c, &r);
-  if (status == CLARKE_OK && settled)
-    status = clarke_cell_verify(realized, CLARKE_NONE, c, q, err);
-  if (status == CLARKE_OK && settled && !*realized)
-    status = clarke_cell_rest(&any, c, q, err);
-  if (status == CLARKE_OK && any)
-    status = clarke_cell_verify(realized, CLARKE_NONE, c, q, err);
+  for (size_t i = 0; i < STEPS && status == CLARKE_OK; i++)
+    status = draw(&r.direction[i], state, turned, q->g, err);
+  if (status == CLARKE_OK)
+    status = follow(realized, c, &r);
+  end(&r);
+  return status;
+}
+
+clarke_status
+clarke_ray_along(bool *realized, clarke_cell *c, clarke_direction *d, const clarke_question *q, clarke_error *err)
+{
+  ray r;
+  clarke_status status = begin(&r, q, err);
+
+  *realized = false;
+  r.direction[0] = *d;
+  clarke_direction_init(d);
+  if (status == CLARKE_OK)
+    status = follow(realized, c, &r);
   end(&r);
   return status;
 }

@@ -16,5 +16,7 @@
  * directions realize the cell. state draws. */
 clarke_status clarke_ray_cell(bool *realized, clarke_cell *c, uint64_t *state, bool turned,
                               const clarke_question *q, clarke_error *err);
+/* The same along a direction that is given, and emptied. */
+clarke_status clarke_ray_along(bool *realized, clarke_cell *c, clarke_direction *d, const clarke_question *q, clarke_error *err);
 
 #endif

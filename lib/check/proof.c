@@ -7,9 +7,11 @@
 #include "check/kernel/statement.h"
 #include "check/kernel/zone.h"
 #include "check/onnx/inputs.h"
+#include "check/onnx/network.h"
 #include "check/program/arrangement.h"
 #include "check/program/direction_proof.h"
 #include "check/program/pattern_proof.h"
+#include "check/program/program_cones.h"
 #include "check/program/program_proof.h"
 #include "check/program/region_proof.h"
 #include "check/program/segment_proof.h"
@@ -29,7 +31,7 @@ check_step(const char *folder)
   point p = {.net = &net};
   model m;
   refuse_links();
-  read_network(&p, &m, folder);
+  read_network(&p, &m, folder, &onnx_operators);
   require(m.n_choices == 0, "a recorded step has one output, and none is chosen");
   check_record(&p, &m, folder);
 }
@@ -42,7 +44,7 @@ check_zone_of(const char *folder)
   point p = {.net = &net};
   model m;
   known_line("semantics", "real");
-  read_network(&p, &m, folder);
+  read_network(&p, &m, folder, &onnx_operators);
   check_zone(&p);
 }
 
@@ -55,7 +57,7 @@ check_function(const char *folder, const char *what)
   bool of_network = line_is("model");
   if (!of_network)
     next_line("program");
-  bool parameters = read_function(&of, folder, of_network);
+  bool parameters = read_function(&of, folder, of_network ? &onnx_operators : NULL);
   if (strcmp(what, "regions") == 0)
     check_regions(&of, parameters, folder);
   else if (strcmp(what, "segment") == 0)
@@ -71,7 +73,7 @@ check_identity(const char *folder)
   program of = {0};
   known_line("semantics", "real");
   next_line("program");
-  read_function(&of, folder, false);
+  read_function(&of, folder, NULL);
   check_vanishing(&of);
 }
 
@@ -84,7 +86,7 @@ check_directional(const char *folder)
   bool of_network = line_is("network");
   if (!of_network)
     next_line("program");
-  bool parameters = read_function(&of, folder, of_network);
+  bool parameters = read_function(&of, folder, of_network ? &onnx_operators : NULL);
   check_direction(&of, parameters);
   printf("VERIFIED\n%sSemantics: real arithmetic, every number taken exactly.\n", account_text());
 }
@@ -125,7 +127,7 @@ check_network(const char *folder, const char *verdict)
   network net;
   point p = {.net = &net};
   model m;
-  read_network(&p, &m, folder);
+  read_network(&p, &m, folder, &onnx_operators);
   check_output(&p, verdict);
   printf("VERIFIED\n%s", account_text());
   print_verdict(&net, verdict);
@@ -136,8 +138,8 @@ static void
 check_as_program(const char *folder, const char *verdict, bool of_network)
 {
   program of = {0};
-  bool parameters = read_function(&of, folder, of_network);
-  check_program(&of, parameters, verdict);
+  bool parameters = read_function(&of, folder, of_network ? &onnx_operators : NULL);
+  check_program(&of, parameters, verdict, check_cones);
   printf("VERIFIED\n%sSemantics: real arithmetic, every number taken exactly.\n", account_text());
 }
 

@@ -254,7 +254,7 @@ show_pair(const char *model_path, const char *batch_path, bool values)
   onnx_read(&m, read_file(model_path));
   if (batch_path != NULL) {
     given = batch_read(read_file(batch_path));
-    network_build(&net, &m, &given);
+    network_build(&net, &m, &given, &onnx_operators);
   }
   const tensor *x = given.x, *target = given.y;
   printf("model\n");
@@ -301,7 +301,7 @@ show_tape(const char *model_path, const char *batch_path, bool whole)
   expect(batch_path != NULL, "a model's tape is that for a batch");
   onnx_read(&m, read_file(model_path));
   const arrays given = batch_read(read_file(batch_path));
-  network_build(&net, &m, &given);
+  network_build(&net, &m, &given, &onnx_operators);
   print_tape(&net, given.x, given.y, whole);
 }
 
@@ -332,7 +332,7 @@ show_tape_of(const char *path, const char *data, bool whole)
   next_word();
   if (line_is("semantics"))
     require(strcmp(next_word(), "real") == 0, "'semantics real' is expected");
-  read_network(&p, &m, proof_folder(path, data));
+  read_network(&p, &m, proof_folder(path, data), &onnx_operators);
   print_tape(&net, p.x, p.target, whole);
 }
 

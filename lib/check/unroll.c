@@ -7,7 +7,6 @@
 #include "check/kernel/question.h"
 #include "check/onnx/choose.h"
 #include "check/onnx/inputs.h"
-#include "check/onnx/network.h"
 #include "check/program/program_proof.h"
 
 #include <stdlib.h>
@@ -299,7 +298,7 @@ names_parameters(network *net)
 }
 
 static bool
-read_unrolled(program *p, bytes file)
+read_unrolled(program *p, bytes file, const operator_set *operators)
 {
   model m;
   network net;
@@ -308,7 +307,7 @@ read_unrolled(program *p, bytes file)
   read_constants(&m);
   tensor x = sample_of(&m);
   const arrays given = {.x = &x};
-  network_build(&net, &m, &given);
+  network_build(&net, &m, &given, operators);
   expect(net.batch == 1 && net.own.kind == LOSS_NONE, "the model's input is not one sample, or it ends in a loss");
   expect(!net.read[DECIDED], "a comparison of initializers was decided by their numbers, which a program may move");
   state_network(&net, &m, &given);
@@ -318,11 +317,11 @@ read_unrolled(program *p, bytes file)
 }
 
 bool
-read_function(program *p, const char *folder, bool of_network)
+read_function(program *p, const char *folder, const operator_set *operators)
 {
   kinks_begin(p);
-  if (of_network)
-    return read_unrolled(p, next_file(folder, "Model, whose output is F"));
+  if (operators != NULL)
+    return read_unrolled(p, next_file(folder, "Model, whose output is F"), operators);
   bytes text = next_file(folder, "Program, whose output is F");
   state_program(text);
   program_read(p, text);

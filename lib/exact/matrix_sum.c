@@ -296,6 +296,40 @@ is_zero(const uint64_t *word, size_t limbs)
   return true;
 }
 
+#define SHORT 4
+
+/* |word|; was it negative? */
+static bool
+set_size(mp_limb_t *to, const uint64_t *word, size_t limbs)
+{
+  const bool negative = clarke_word_negative(word, limbs);
+
+  if (negative)
+    mpn_neg(to, (const mp_limb_t *)word, (mp_size_t)limbs);
+  else
+    memcpy(to, word, limbs * sizeof *to);
+  return negative;
+}
+
+/* w = u v, which fits; u and v of at most SHORT words. */
+static void
+multiply_short(uint64_t *w, size_t limbs, const uint64_t *u, size_t u_limbs, const uint64_t *v, size_t v_limbs)
+{
+  mp_limb_t x[SHORT], y[SHORT], product[2 * SHORT], fill;
+  const size_t both = u_limbs + v_limbs;
+  const bool minus = set_size(x, u, u_limbs) != set_size(y, v, v_limbs);
+
+  if (u_limbs >= v_limbs)
+    mpn_mul(product, x, (mp_size_t)u_limbs, y, (mp_size_t)v_limbs);
+  else
+    mpn_mul(product, y, (mp_size_t)v_limbs, x, (mp_size_t)u_limbs);
+  if (minus)
+    mpn_neg(product, product, (mp_size_t)both);
+  fill = -(product[both - 1] >> 63);
+  for (size_t l = 0; l < limbs; l++)
+    w[l] = l < both ? product[l] : fill;
+}
+
 /* Derivatives of single entries are mostly zeros: these are not multiplied. */
 static void
 hadamard_words(clarke_matrix *c, const clarke_matrix *a, const clarke_matrix *b)
@@ -319,6 +353,10 @@ hadamard_words(clarke_matrix *c, const clarke_matrix *a, const clarke_matrix *b)
       }
       if (is_zero(u, a->limbs)) {
         memset(w, 0, c->limbs * sizeof *w);
+        continue;
+      }
+      if (a->limbs <= SHORT && b->limbs <= SHORT) {
+        multiply_short(w, c->limbs, u, a->limbs, v, b->limbs);
         continue;
       }
       clarke_word_get(x, u, a->limbs);

@@ -18,6 +18,8 @@ static const struct {
   [CLARKE_U8] = { "uint8", 1, false },     [CLARKE_U16] = { "uint16", 2, false },
   [CLARKE_U32] = { "uint32", 4, false },   [CLARKE_U64] = { "uint64", 8, false },
   [CLARKE_BOOL] = { "bool", 1, false },
+  [CLARKE_I4] = { "int4", 1, false },      [CLARKE_U4] = { "uint4", 1, false },
+  [CLARKE_I2] = { "int2", 1, false },      [CLARKE_U2] = { "uint2", 1, false },
 };
 
 static bool
@@ -206,6 +208,8 @@ integer_value(clarke_dtype dtype, uint64_t word)
 {
   switch (dtype) {
   case CLARKE_I8:
+  case CLARKE_I4:
+  case CLARKE_I2:
     return (int8_t)word;
   case CLARKE_I16:
     return (int16_t)word;

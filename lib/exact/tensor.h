@@ -23,6 +23,7 @@ typedef enum {
   CLARKE_F16, CLARKE_BF16, CLARKE_F32, CLARKE_F64,
   CLARKE_I8, CLARKE_I16, CLARKE_I32, CLARKE_I64,
   CLARKE_U8, CLARKE_U16, CLARKE_U32, CLARKE_U64, CLARKE_BOOL,
+  CLARKE_I4, CLARKE_U4, CLARKE_I2, CLARKE_U2, /* in a byte each: files have several in one */
 } clarke_dtype;
 
 typedef struct {

@@ -40,12 +40,12 @@ static const struct {
   [18] = { "FLOAT8E4M3FNUZ", 0, 0 },
   [19] = { "FLOAT8E5M2", 0, 0 },
   [20] = { "FLOAT8E5M2FNUZ", 0, 0 },
-  [21] = { "UINT4", 0, 0 },
-  [22] = { "INT4", 0, 0 },
+  [21] = { "UINT4", CLARKE_U4, INT32_DATA },
+  [22] = { "INT4", CLARKE_I4, INT32_DATA },
   [23] = { "FLOAT4E2M1", 0, 0 },
   [24] = { "FLOAT8E8M0", 0, 0 },
-  [25] = { "UINT2", 0, 0 },
-  [26] = { "INT2", 0, 0 },
+  [25] = { "UINT2", CLARKE_U2, INT32_DATA },
+  [26] = { "INT2", CLARKE_I2, INT32_DATA },
 };
 
 /* TensorProto.DataLocation */
@@ -66,6 +66,22 @@ clarke_onnx_dtype(clarke_dtype *dtype, uint64_t code)
     return false;
   *dtype = types[code].dtype;
   return true;
+}
+
+/* How many entries a byte of the file holds, the first one in its lowest bits: 4, 2, or 1. */
+static size_t
+in_a_byte(clarke_dtype dtype)
+{
+  return dtype == CLARKE_I2 || dtype == CLARKE_U2 ? 4 : dtype == CLARKE_I4 || dtype == CLARKE_U4 ? 2 : 1;
+}
+
+/* The bytes that so many entries take in the file. */
+static size_t
+stored_bytes(clarke_dtype dtype, const clarke_extent *e)
+{
+  const size_t n = in_a_byte(dtype);
+
+  return n == 1 ? e->bytes : e->count / n + (e->count % n != 0);
 }
 
 /* What one pass over the message finds, before anything is allocated. */
@@ -174,21 +190,22 @@ static clarke_status
 check_entries(const survey *s, const clarke_extent *e, clarke_error *err)
 {
   const unsigned typed = types[s->type].typed;
+  const size_t bytes = stored_bytes(types[s->type].dtype, e), count = in_a_byte(types[s->type].dtype) > 1 ? bytes : e->count;
 
   if (s->typed != NULL && s->given)
     return clarke_fail(err, CLARKE_EINPUT, "entries both in raw_data and in %s", s->typed->name);
   if (s->typed != NULL && s->typed->number != typed)
     return clarke_fail(err, CLARKE_EINPUT, "%s is no field for entries of type %s",
                        s->typed->name, types[s->type].name);
-  if (s->typed != NULL && s->typed_count != e->count)
+  if (s->typed != NULL && s->typed_count != count)
     return clarke_fail(err, CLARKE_EINPUT, "%s holds %zu entries; expected %zu for %s",
-                       s->typed->name, s->typed_count, e->count, e->text);
-  if (s->typed == NULL && s->raw.size == 0 && e->bytes != 0)
-    return clarke_fail(err, CLARKE_EINPUT, "has no data; expected %zu bytes for %s", e->bytes,
+                       s->typed->name, s->typed_count, count, e->text);
+  if (s->typed == NULL && s->raw.size == 0 && bytes != 0)
+    return clarke_fail(err, CLARKE_EINPUT, "has no data; expected %zu bytes for %s", bytes,
                        e->text);
-  if (s->typed == NULL && s->raw.size != e->bytes)
+  if (s->typed == NULL && s->raw.size != bytes)
     return clarke_fail(err, CLARKE_EINPUT, "raw_data holds %zu bytes; expected %zu for %s",
-                       s->raw.size, e->bytes, e->text);
+                       s->raw.size, bytes, e->text);
   return CLARKE_OK;
 }
 
@@ -201,7 +218,7 @@ check_external(const survey *s, const clarke_extent *e, clarke_error *err)
                        "it has external_data", (unsigned long long)s->where);
   if (s->typed != NULL || s->given)
     return clarke_fail(err, CLARKE_EINPUT, "entries both in the model and in an external file");
-  return clarke_external_check(&s->range, e->bytes, err);
+  return clarke_external_check(&s->range, stored_bytes(types[s->type].dtype, e), err);
 }
 
 static clarke_status
@@ -258,7 +275,7 @@ gather_typed(unsigned char *bytes, const clarke_tensor *t, const survey *s, clar
   while ((status = clarke_wire_next(&w, &f, err)) == CLARKE_OK && f.number != 0) {
     clarke_wire_span run = f.span;
 
-    while (f.rule == s->typed && run.size != 0 && i < t->count) {
+    while (f.rule == s->typed && run.size != 0 && i < s->typed_count) {
       uint64_t value;
 
       status = clarke_wire_number(&run, f.rule->type, &value, err);
@@ -275,19 +292,49 @@ gather_typed(unsigned char *bytes, const clarke_tensor *t, const survey *s, clar
   return status;
 }
 
+/* Entries of which a byte holds several, in a byte each. */
+static clarke_status
+decode_parts(clarke_tensor *t, const unsigned char *bytes, clarke_error *err)
+{
+  const size_t n = in_a_byte(t->dtype), bits = 8 / n;
+  const unsigned half = 1u << (bits - 1), mask = 2 * half - 1;
+  const bool negative = t->dtype == CLARKE_I4 || t->dtype == CLARKE_I2;
+  unsigned char *whole = malloc(t->count + 1);
+  clarke_status status;
+
+  if (whole == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "no memory for %zu bytes", t->count);
+  for (size_t i = 0; i < t->count; i++) {
+    const unsigned entry = bytes[i / n] >> (bits * (i % n)) & mask;
+
+    whole[i] = (unsigned char)(negative && entry >= half ? entry - 2 * half : entry);
+  }
+  status = clarke_tensor_decode_any(t, whole, err);
+  free(whole);
+  return status;
+}
+
+/* The entries as the file has them. */
+static clarke_status
+decode(clarke_tensor *t, const void *bytes, clarke_error *err)
+{
+  return in_a_byte(t->dtype) > 1 ? decode_parts(t, bytes, err) : clarke_tensor_decode_any(t, bytes, err);
+}
+
 /* Reads the entries before any room is made for their values: the file may not have them. */
 static clarke_status
 read_external(clarke_tensor *t, const char *name, const survey *s, const clarke_extent *e,
               clarke_external *external, clarke_error *err)
 {
   unsigned char *bytes;
-  clarke_status status = clarke_external_read(&bytes, external, &s->range, e->bytes, err);
+  clarke_status status
+      = clarke_external_read(&bytes, external, &s->range, stored_bytes(types[s->type].dtype, e), err);
 
   if (status != CLARKE_OK)
     return clarke_fail_in(err, status, "tensor \"%s\"", name);
   status = clarke_tensor_shape(t, name, types[s->type].dtype, s->rank, s->dims, err);
   if (status == CLARKE_OK)
-    status = clarke_tensor_decode_any(t, bytes, err);
+    status = decode(t, bytes, err);
   free(bytes);
   return status;
 }
@@ -303,15 +350,15 @@ read_internal(clarke_tensor *t, const char *name, const survey *s, const clarke_
   if (status != CLARKE_OK)
     return status;
   if (s->typed == NULL)
-    return clarke_tensor_decode_any(t, s->raw.data, err);
-  bytes = calloc(e->bytes, 1);
+    return decode(t, s->raw.data, err);
+  bytes = calloc(e->bytes, 1); /* at least as many as are stored */
   if (bytes == NULL)
     return clarke_fail(err, CLARKE_ENOMEM, "no memory for %zu bytes", e->bytes);
   status = gather_typed(bytes, t, s, span, err);
   if (status != CLARKE_OK)
     clarke_fail_in(err, status, "tensor \"%s\"", t->name);
   else
-    status = clarke_tensor_decode_any(t, bytes, err);
+    status = decode(t, bytes, err);
   free(bytes);
   return status;
 }

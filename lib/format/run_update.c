@@ -78,14 +78,34 @@ number_of(mpq_t q, const json_t *j)
          && clarke_literal_parse(q, json_string_value(j));
 }
 
+/* What a tensor of one number holds, or j itself. bits: those of the tensor's type, if they are fewer. */
+static const json_t *
+held_by(long *bits, const json_t *j)
+{
+  const json_t *const value = json_object_get(j, "value");
+  const char *const type = json_string_value(json_object_get(j, "tensor"));
+
+  if (value == NULL)
+    return j;
+  if (type == NULL || strcmp(type, "float64") != 0) {
+    const long own = type == NULL ? 0 : strcmp(type, "float32") == 0 ? 24 : strcmp(type, "float16") == 0 ? 11 : strcmp(type, "bfloat16") == 0 ? 8 : 0;
+
+    *bits = own < *bits ? own : *bits;
+  }
+  return value;
+}
+
 static clarke_status
 read_setting(clarke_run_setting *s, const char *name, const json_t *j, clarke_error *err)
 {
-  const json_t *const tensor = json_object_get(j, "value"), *value = tensor != NULL ? tensor : j;
-  const size_t n = json_is_array(value) ? json_array_size(value) : 1;
+  const json_t *value;
+  size_t n;
   clarke_status status = clarke_text_copy(&s->name, name, strlen(name), "a setting", err);
 
-  s->of_tensor = tensor != NULL;
+  s->bits = 53;
+  value = held_by(&s->bits, j);
+  n = json_is_array(value) ? json_array_size(value) : 1;
+  s->is_null = json_is_null(value);
   s->is_flag = json_is_boolean(value);
   s->flag = json_is_true(value);
   s->number = clarke_rationals(n);
@@ -94,7 +114,7 @@ read_setting(clarke_run_setting *s, const char *name, const json_t *j, clarke_er
   s->lacks_first = n > 1 && json_is_null(json_array_get(value, 0));
   s->n = s->lacks_first;
   for (size_t i = s->n; i < n && status == CLARKE_OK; i++)
-    s->n += number_of(s->number[i], json_is_array(value) ? json_array_get(value, i) : value);
+    s->n += number_of(s->number[i], json_is_array(value) ? held_by(&s->bits, json_array_get(value, i)) : value);
   if (s->n < n) { /* all of them are numbers, or it is none */
     clarke_rationals_free(s->number, n);
     s->number = NULL;

@@ -9,11 +9,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A setting of a group: a flag, a text, one exact number or several; or something else, as null. */
+/* A setting of a group: a flag, a text, one exact number or several; null; or something else. */
 typedef struct {
   char *name, *text;
-  bool is_flag, flag, of_tensor; /* of_tensor: a number that PyTorch kept in a tensor */
-  bool lacks_first;              /* a list of numbers whose first is null, which is 0 here */
+  bool is_flag, flag, is_null;
+  bool lacks_first; /* a list of numbers whose first is null, which is 0 here */
+  long bits;        /* of the significand of a tensor that PyTorch kept a number in, the least; of others 53 */
   size_t n;
   mpq_t *number;
 } clarke_run_setting;

@@ -13,6 +13,8 @@ clarke_quantized_fits(const clarke_quantized *q, size_t rank, const size_t *dims
 
   if (q->block == 0 && rank <= 1 && count == 1)
     return NULL;
+  if (q->axis == CLARKE_NONE)
+    return "its scale or zero point is not one number";
   if (q->axis >= q->rank)
     return "axis is out of range";
   if (q->block == 0)
@@ -41,7 +43,8 @@ clarke_quantized_entry(const clarke_quantized *q, size_t count, size_t e)
 bool
 clarke_dequantizes(clarke_dtype dtype)
 {
-  return dtype == CLARKE_U8 || dtype == CLARKE_I8 || dtype == CLARKE_U16 || dtype == CLARKE_I16 || dtype == CLARKE_I32;
+  return dtype == CLARKE_U8 || dtype == CLARKE_I8 || dtype == CLARKE_U16 || dtype == CLARKE_I16 || dtype == CLARKE_I32
+         || dtype >= CLARKE_I4;
 }
 
 /* Is a whole number below 2^24 in size, and so a float32? */

@@ -17,7 +17,7 @@ const char *clarke_quantized_fits(const clarke_quantized *q, size_t rank, const 
 /* Which of the scale's entries, `count` in all, entry e of the tensor has. */
 size_t clarke_quantized_entry(const clarke_quantized *q, size_t count, size_t e);
 
-/* Is it a type of DequantizeLinear's integers: of 8 or 16 bits, or int32? */
+/* Is it a type of DequantizeLinear's integers: of 2, 4, 8 or 16 bits, or int32? */
 bool clarke_dequantizes(clarke_dtype dtype);
 
 /* (integer - zero) as a float32, times the scale, rounded to the scale's type. NaN where that is neither 0 nor a normal number, or

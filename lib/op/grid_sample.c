@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define MOST_AXES 3   /* of space */
+#define FARTHEST 4096 /* entries outside of an axis: beyond, floats have another place */
 
 typedef enum { NEAREST, LINEAR, CUBIC } sampling_mode;
 typedef enum { ZEROS, BORDER, REFLECTION } outside_rule;
@@ -199,6 +200,13 @@ entry_at(const sampling *s, mpz_srcptr at, size_t n)
   return found < n ? found : n - 1;
 }
 
+/* Is the place, of n entries, so far outside that floats of it may be entries away? Mirrors bring it back, and a border has shares by it. */
+static bool
+is_far(mpq_srcptr at, size_t n)
+{
+  return mpq_cmp_si(at, -FARTHEST, 1) < 0 || mpq_cmp_ui(at, n - 1 + FARTHEST, 1) > 0;
+}
+
 /* What a place takes along axis a, where the grid has the number g. */
 static clarke_status
 take_along(taken *t, const sampling *s, size_t a, double g, const clarke_lowering *low, clarke_error *err)
@@ -224,6 +232,9 @@ take_along(taken *t, const sampling *s, size_t a, double g, const clarke_lowerin
   if (s->mode == CUBIC && s->outside == BORDER && (mpq_cmp(at, least) < 0 || mpq_cmp(at, most) > 0))
     status = clarke_lower_fail(low, err, "%.17g of the grid lies outside of axis %zu: in mode cubic readers differ on the border there", g,
                                a + 2);
+  if (is_far(at, n))
+    status = clarke_lower_fail(low, err, "%.17g of the grid lies over %d entries outside of axis %zu: rounding floats decides what is there", g,
+                               FARTHEST, a + 2);
   if (s->mode == NEAREST)
     round_even(at);
   mpz_fdiv_q(e, mpq_numref(at), mpq_denref(at));

@@ -265,8 +265,12 @@ clarke_lower_cast_activation(clarke_lowering *low, bool to_truths, clarke_error 
   size_t x = low->in[0], minus;
 
   memcpy(all.dims, v->dims, v->rank * sizeof *v->dims);
-  if (!to_truths) /* truth values are whole, and stay */
-    return finish(low, &all.batch, add_function(low, CLARKE_TRUNCATE, x, err), CLARKE_HOLDS_INTEGERS, err);
+  if (!to_truths) { /* truth values are whole, and stay */
+    x = add_function(low, CLARKE_TRUNCATE, x, err);
+    if (x != CLARKE_NONE)
+      low->graph->values[x].reach = INT32_MAX; /* beyond there is no answer */
+    return finish(low, &all.batch, x, CLARKE_HOLDS_INTEGERS, err);
+  }
   minus = add_function(low, CLARKE_ABOVE, add_sum(low, &all, 0, -1, x, 0, CLARKE_NONE, err), err);
   x = minus != CLARKE_NONE ? add_function(low, CLARKE_ABOVE, x, err) : minus;
   x = x != CLARKE_NONE ? add_sum(low, &all, 0, 1, x, 1, minus, err) : x;

@@ -127,7 +127,7 @@ check_held(const clarke_lowering *low, clarke_error *err)
   static const char *const takes[] = {[CLARKE_HOLDS_TRUTHS] = " And Or Not Where Equal Cast CastLike ",
                                       [CLARKE_HOLDS_INTEGERS] =
                                           " Where Equal Less LessOrEqual Greater GreaterOrEqual Cast CastLike "
-                                          "QuantizeLinear DequantizeLinear "};
+                                          "QuantizeLinear DequantizeLinear QLinearConv QLinearMatMul ConvInteger MatMulInteger Add "};
   char name[66];
 
   snprintf(name, sizeof name, " %.63s ", low->node->op_type);
@@ -153,8 +153,10 @@ keep_held(const clarke_lowering *low, size_t first)
 
   if (x == NULL || x->constant || !moves_entries(low->node->op_type))
     return;
-  for (size_t v = first; v < low->graph->n_values; v++)
+  for (size_t v = first; v < low->graph->n_values; v++) {
     low->graph->values[v].holds = low->graph->values[low->in[0]].holds;
+    low->graph->values[v].reach = low->graph->values[low->in[0]].reach;
+  }
 }
 
 const clarke_form *

@@ -43,12 +43,8 @@ take(clarke_lowering *low, size_t i, bool positive, clarke_error *err)
 static size_t
 sign_of(clarke_lowering *low, size_t x, clarke_error *err)
 {
-  const clarke_attr to = clarke_inner_int("to", 1);
-  size_t below = clarke_inner_of(low, "Less", x, clarke_inner_number(low, 0, err), err);
+  const size_t below = clarke_inner_of(low, "Mul", clarke_compared(low, "Less", x, 0, err), clarke_inner_number(low, -2, err), err);
 
-  if (below != CLARKE_NONE)
-    below = clarke_inner_node(low, "Cast", &below, 1, &to, 1, err);
-  below = clarke_inner_of(low, "Mul", below, clarke_inner_number(low, -2, err), err);
   return clarke_inner_of(low, "Add", below, clarke_inner_number(low, 1, err), err);
 }
 
@@ -98,18 +94,11 @@ read_quantizer(clarke_lowering *low, quantizer *q, clarke_error *err)
 static size_t
 passed(clarke_lowering *low, size_t u, const quantizer *q, clarke_surrogate rule, clarke_error *err)
 {
-  const double beyond[2] = {q->end[0] - 0.5, q->end[1] + 0.5};
-  const bool both[2] = {true, true}, even[2] = {fmod(q->end[0], 2) == 0, fmod(q->end[1], 2) == 0};
-
-  if (rule == CLARKE_SURROGATE_RANGE)
-    return clarke_surrogate_between(low, u, q->end, both, err);
-  if (rule != CLARKE_SURROGATE_ROUNDED)
-    return u;
-  if (q->sign || strcmp(q->round, "Round") != 0) {
+  if (rule == CLARKE_SURROGATE_ROUNDED && (q->sign || strcmp(q->round, "Round") != 0)) {
     clarke_lower_fail(low, err, "surrogate Quant rounded: it does not round to the nearest number");
     return CLARKE_NONE;
   }
-  return clarke_surrogate_between(low, u, beyond, even, err);
+  return clarke_surrogate_passed(low, u, rule, q->end[0], q->end[1], err);
 }
 
 static clarke_status

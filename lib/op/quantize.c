@@ -148,7 +148,10 @@ static const struct {
 static int64_t
 code_of(clarke_dtype dtype)
 {
-  return dtype == CLARKE_U8 ? 2 : dtype == CLARKE_I8 ? 3 : dtype == CLARKE_U16 ? 4 : dtype == CLARKE_I16 ? 5 : 0;
+  static const int64_t code[] = {[CLARKE_U8] = 2, [CLARKE_I8] = 3, [CLARKE_U16] = 4, [CLARKE_I16] = 5, [CLARKE_U4] = 21,
+                                 [CLARKE_I4] = 22, [CLARKE_U2] = 25, [CLARKE_I2] = 26};
+
+  return (size_t)dtype < sizeof code / sizeof *code ? code[dtype] : 0;
 }
 
 /* The type that it makes: the zero point's (input i), or the attribute's, or uint8. */
@@ -173,16 +176,20 @@ clarke_quantized_range(const clarke_lowering *low, size_t i, double *least, doub
 
 /* --- Values --- */
 
+size_t
+clarke_compared(clarke_lowering *low, const char *comparison, size_t value, double number, clarke_error *err)
+{
+  const clarke_attr to = clarke_inner_int("to", 1);
+  const size_t truth = clarke_inner_of(low, comparison, value, clarke_inner_number(low, number, err), err);
+
+  return truth != CLARKE_NONE ? clarke_inner_node(low, "Cast", &truth, 1, &to, 1, err) : truth;
+}
+
 /* What is above 0 of a value of whole numbers: where that is at 0, both are the same, and as nothing moves whole numbers nothing jumps. */
 static size_t
 above_zero(clarke_lowering *low, size_t value, clarke_error *err)
 {
-  const clarke_attr to = clarke_inner_int("to", 1);
-  size_t share = clarke_inner_of(low, "Greater", value, clarke_inner_number(low, 0, err), err);
-
-  if (share != CLARKE_NONE)
-    share = clarke_inner_node(low, "Cast", &share, 1, &to, 1, err);
-  return clarke_inner_of(low, "Mul", value, share, err);
+  return clarke_inner_of(low, "Mul", value, clarke_compared(low, "Greater", value, 0, err), err);
 }
 
 size_t
@@ -207,44 +214,34 @@ parity_of(const clarke_value *v)
   return parity;
 }
 
-/* What the gradient passes through is u less what is beyond half a step from the range. Halves are rounded to the even whole number
- * before the zero point is added: where that is odd, u + 1 is rounded to the odd one. */
-static size_t
-within_rounded(clarke_lowering *low, size_t u, size_t shift, double least, double most, clarke_error *err)
+size_t
+clarke_surrogate_passed(clarke_lowering *low, size_t u, clarke_surrogate rule, double least, double most, clarke_error *err)
 {
-  const unsigned parity = parity_of(&low->graph->values[shift]);
-  const double end[2] = {least - parity - 0.5, most - parity + 0.5};
-  const bool passes[2] = {fmod(least - parity, 2) == 0, fmod(most - parity, 2) == 0};
-  size_t even = shift;
+  const double end[2] = {least, most}, beyond[2] = {least - 0.5, most + 0.5};
+  const bool both[2] = {true, true}, even[2] = {fmod(least, 2) == 0, fmod(most, 2) == 0};
 
+  if (rule == CLARKE_SURROGATE_RANGE)
+    return clarke_surrogate_between(low, u, end, both, err);
+  return rule == CLARKE_SURROGATE_ROUNDED ? clarke_surrogate_between(low, u, beyond, even, err) : u;
+}
+
+/* A quotient's surrogate. Halves are rounded to the even whole number before the zero point is added: where that is odd, u - 1 is rounded
+ * to the even one. */
+static size_t
+passed(clarke_lowering *low, size_t u, size_t shift, double least, double most, clarke_error *err)
+{
+  const clarke_surrogate rule = clarke_surrogate_of(low->graph, "QuantizeLinear");
+  const unsigned parity = rule == CLARKE_SURROGATE_ROUNDED ? parity_of(&low->graph->values[shift]) : 0;
+
+  if (rule == CLARKE_SURROGATE_ALL)
+    return u;
   if (parity == 2) {
     clarke_lower_fail(low, err, "surrogate QuantizeLinear rounded: its zero points are even and odd, or computed of activations");
     return CLARKE_NONE;
   }
-  if (parity == 1)
-    even = clarke_inner_number(low, -1, err);
   u = clarke_inner_of(low, "Add", u, shift, err);
-  u = parity == 1 ? clarke_inner_of(low, "Add", u, even, err) : u;
-  return clarke_surrogate_between(low, u, end, passes, err);
-}
-
-/* A quotient's surrogate. */
-static size_t
-passed(clarke_lowering *low, size_t u, size_t shift, double least, double most, clarke_error *err)
-{
-  const double end[2] = {least, most};
-  const bool both[2] = {true, true};
-
-  switch (clarke_surrogate_of(low->graph, "QuantizeLinear")) {
-  case CLARKE_SURROGATE_ROUNDED:
-    return within_rounded(low, u, shift, least, most, err);
-  case CLARKE_SURROGATE_RANGE:
-    return clarke_surrogate_between(low, clarke_inner_of(low, "Add", u, shift, err), end, both, err);
-  case CLARKE_SURROGATE_ALL:
-  case CLARKE_SURROGATE_NONE:
-    break;
-  }
-  return u;
+  u = parity == 1 ? clarke_inner_of(low, "Add", u, clarke_inner_number(low, -1, err), err) : u;
+  return clarke_surrogate_passed(low, u, rule, least - parity, most - parity, err);
 }
 
 size_t
@@ -322,16 +319,20 @@ dequantize_constants(clarke_lowering *low, const clarke_quantized *q, clarke_err
   return clarke_lower_done(low, value, err);
 }
 
-/* A constant of integers, as numbers that no parameter is, less a zero point that is one, too. */
+/* Input i, a constant of integers, as numbers that no parameter is, less a zero point that is one, too. */
 static size_t
-stored_numbers(clarke_lowering *low, const clarke_quantized *q, size_t zero, clarke_error *err)
+stored_numbers(clarke_lowering *low, const clarke_quantized *q, size_t i, size_t zero, clarke_error *err)
 {
-  const clarke_value *x, *z;
+  const clarke_value *x = clarke_lower_value(low, i), *z;
   size_t value;
 
+  if (!clarke_lower_affordable(low->graph, x->count / (low->graph->samples != 0 ? low->graph->samples : 1))) {
+    clarke_lower_too_large(low, err);
+    return CLARKE_NONE;
+  }
   if (clarke_lower_made(low, q->rank, q->dims, &value, err) != CLARKE_OK)
     return CLARKE_NONE;
-  x = clarke_lower_value(low, 0);
+  x = clarke_lower_value(low, i);
   z = zero != CLARKE_NONE ? &low->graph->values[zero] : NULL;
   for (size_t e = 0; e < x->count; e++)
     low->graph->values[value].real[e]
@@ -339,19 +340,18 @@ stored_numbers(clarke_lowering *low, const clarke_quantized *q, size_t zero, cla
   return value;
 }
 
-/* The integers less the zero point, as floats. */
-static size_t
-difference(clarke_lowering *low, const clarke_quantized *q, clarke_error *err)
+size_t
+clarke_quantized_difference(clarke_lowering *low, const clarke_quantized *q, size_t i, size_t zero, clarke_error *err)
 {
-  const bool stored = clarke_lower_value(low, 0)->constant, shifted = clarke_lower_has(low, 2);
-  const size_t shift = clarke_quantized_shift(low, q, 2, err);
-  size_t x = low->in[0];
+  const bool stored = clarke_lower_value(low, i)->constant, shifted = clarke_lower_has(low, zero);
+  const size_t shift = clarke_quantized_shift(low, q, zero, err);
+  size_t x = low->in[i];
 
   if (shift == CLARKE_NONE)
     return shift;
   if (stored && (!shifted || low->graph->values[shift].constant))
-    return stored_numbers(low, q, shifted ? low->in[2] : CLARKE_NONE, err);
-  x = stored ? stored_numbers(low, q, CLARKE_NONE, err) : clarke_whole_as_floats(low, x, err);
+    return stored_numbers(low, q, i, shifted ? low->in[zero] : CLARKE_NONE, err);
+  x = stored ? stored_numbers(low, q, i, CLARKE_NONE, err) : clarke_whole_as_floats(low, x, err);
   return clarke_inner_of(low, "Sub", x, shift, err);
 }
 
@@ -373,7 +373,7 @@ lower_dequantize(clarke_lowering *low, clarke_error *err)
       && (!clarke_lower_has(low, 2) || clarke_lower_value(low, 2)->constant))
     return dequantize_constants(low, &q, err);
   scale = clarke_quantized_scale(low, &q, 1, err);
-  y = scale != CLARKE_NONE ? difference(low, &q, err) : scale;
+  y = scale != CLARKE_NONE ? clarke_quantized_difference(low, &q, 0, 2, err) : scale;
   return clarke_inner_done(low, 0, clarke_inner_of(low, "Mul", y, scale, err), err);
 }
 

@@ -155,8 +155,21 @@ is_exact_in_floats(const clarke_places *a, size_t j, mpq_srcptr scale, const cha
   return exact;
 }
 
-/* Is the entry nearest to place j the same wherever float32 may have the place? Seven roundings take it 2^-21 of the axis away at most, and of the
- * ends of a crop. */
+/* How far float32 may take a place away: seven roundings, 2^-21 of the axis at most, and of the ends of a crop. */
+static void
+set_slack(mpq_t off, const clarke_places *a, const double roi[2])
+{
+  mpq_t axis;
+
+  mpq_init(axis);
+  mpq_set_d(off, 1 + fabs(roi[0]) + fabs(roi[1]));
+  mpq_set_ui(axis, a->in + 1, 1);
+  mpq_mul(off, off, axis);
+  mpq_div_2exp(off, off, 21);
+  mpq_clear(axis);
+}
+
+/* Is the entry nearest to place j the same wherever float32 may have the place? */
 static bool
 is_told(const clarke_places *a, size_t j, mpq_srcptr scale, const char *how, const double roi[2], const char *rounding)
 {
@@ -166,10 +179,7 @@ is_told(const clarke_places *a, size_t j, mpq_srcptr scale, const char *how, con
   mpq_t off, at;
 
   mpq_inits(off, at, NULL);
-  mpq_set_d(off, 1 + fabs(roi[0]) + fabs(roi[1]));
-  mpq_set_ui(at, a->in + 1, 1);
-  mpq_mul(off, off, at);
-  mpq_div_2exp(off, off, 21);
+  set_slack(off, a, roi);
   mpq_sub(at, a->at[j], off);
   before = rounded(at, a->in, rounding);
   mpq_add(at, a->at[j], off);
@@ -180,6 +190,28 @@ is_told(const clarke_places *a, size_t j, mpq_srcptr scale, const char *how, con
   between = mpz_cmp_ui(mpq_denref(at), 1) == 0;
   mpq_clears(off, at, NULL);
   return before == behind || (between && is_exact_in_floats(a, j, scale, how, roi));
+}
+
+/* Is place j of a crop on one side of the axis's ends wherever float32 may have it? Floats have it at an end exactly where the crop is of the
+ * whole axis, forward or backward, or of an end. */
+static bool
+is_side_told(const clarke_places *a, size_t j, const double roi[2])
+{
+  bool far = true;
+  mpq_t off, end;
+
+  if ((roi[0] == 0 || roi[0] == 1) && (roi[1] == 0 || roi[1] == 1) && a->in <= FLOATS_COUNT_TO && a->out <= FLOATS_COUNT_TO)
+    return true;
+  mpq_inits(off, end, NULL);
+  for (unsigned last = 0; last < 2; last++) {
+    mpq_set_ui(end, last * (a->in - 1), 1);
+    mpq_sub(end, a->at[j], end);
+    mpq_abs(end, end);
+    set_slack(off, a, roi);
+    far = far && mpq_cmp(end, off) > 0;
+  }
+  mpq_clears(off, end, NULL);
+  return far;
 }
 
 static clarke_status
@@ -196,6 +228,9 @@ fill(resizing *r, const clarke_lowering *low, size_t i, mpq_srcptr scale, clarke
     if (r->nearest && !a->apart[j] && !is_told(a, j, scale, how, roi, rounding))
       status = clarke_lower_fail(low, err, "axis %zu: place %zu lies between two entries, or nearly, and rounding floats decides which is the "
                                  "nearest: ask for a scale that is a float, such as 1/2", i, j);
+    else if (r->crop && !is_side_told(a, j, roi))
+      status = clarke_lower_fail(low, err, "axis %zu: place %zu of the crop lies at an end of the axis, or nearly, and rounding floats decides "
+                                 "whether it is beyond: crop a little less, or to the ends 0 and 1", i, j);
   }
   return status;
 }

@@ -62,6 +62,7 @@ typedef struct {
   char *name;
   bool constant;
   clarke_holds holds; /* of an activation that nodes make */
+  double reach;       /* of integers: at least the size of any, whatever comes in; 0: not known */
   clarke_batch_axis batch;
   size_t rank, dims[CLARKE_MAX_RANK]; /* of a constant; of one sample of an activation, a merged axis among them */
   size_t count;

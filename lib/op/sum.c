@@ -7,6 +7,7 @@
 #include "op/integers.h"
 #include "op/lower.h"
 #include "op/masked.h"
+#include "op/qlinear.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,8 @@ lower_sum(clarke_lowering *low, clarke_error *err)
 
   if (computed)
     return status;
+  if (clarke_adds_integers(low))
+    return clarke_lower_integer_sum(low, err);
   status = clarke_lower_lift(low, err);
   for (size_t i = 0; i < 2 && status == CLARKE_OK; i++) {
     if (!clarke_lower_has(low, i))

@@ -53,6 +53,8 @@ clarke_surrogate_of(const clarke_graph *g, const char *op)
 {
   size_t i = 0;
 
+  if (strncmp(op, "QLinear", 7) == 0)
+    op = "QuantizeLinear";
   while (i < CLARKE_N_SURROGATES && strcmp(operators[i].op, op) != 0)
     i++;
   return i < CLARKE_N_SURROGATES ? g->surrogates.rule[i] : CLARKE_SURROGATE_NONE;

@@ -21,7 +21,7 @@ const char *clarke_surrogate_name(clarke_surrogate rule);
 const char *clarke_surrogate_operator(size_t i);
 bool clarke_surrogate_knows(size_t i, clarke_surrogate rule);
 
-/* The rule that the graph was built with for the operator. */
+/* The rule that the graph was built with for the operator; QLinearConv and QLinearMatMul quantize as QuantizeLinear does. */
 clarke_surrogate clarke_surrogate_of(const clarke_graph *g, const char *op);
 
 /* The first step from there on that a node with a surrogate begins with; CLARKE_NONE: there is none. */

@@ -155,13 +155,14 @@ find(const typing *t, const char *name)
 }
 
 /* The types of ONNX by their numbers in attributes. */
-#define CODES 17
+#define CODES 27
 
 static int
 type_numbered(int64_t code)
 {
   static const int type[CODES] = {UNKNOWN, CLARKE_F32, CLARKE_U8, CLARKE_I8, CLARKE_U16, CLARKE_I16, CLARKE_I32, CLARKE_I64, UNKNOWN,
-                             CLARKE_BOOL, CLARKE_F16, CLARKE_F64, CLARKE_U32, CLARKE_U64, UNKNOWN, UNKNOWN, CLARKE_BF16};
+                             CLARKE_BOOL, CLARKE_F16, CLARKE_F64, CLARKE_U32, CLARKE_U64, UNKNOWN, UNKNOWN, CLARKE_BF16,
+                             UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, CLARKE_U4, CLARKE_I4, UNKNOWN, UNKNOWN, CLARKE_U2, CLARKE_I2};
 
   return code > 0 && code < CODES ? type[code] : UNKNOWN;
 }
@@ -209,6 +210,13 @@ wanted(char letter, int type)
   }
 }
 
+/* Does the operator take integers of 8 bits alone? */
+static bool
+takes_bytes(const char *op)
+{
+  return strncmp(op, "QLinear", 7) == 0 || strcmp(op, "ConvInteger") == 0 || strcmp(op, "MatMulInteger") == 0;
+}
+
 static clarke_status
 fail_at(const typing *t, const clarke_model_node *node, const char *why, clarke_error *err)
 {
@@ -221,14 +229,17 @@ static clarke_status
 check_input(const typing *t, const clarke_model_node *node, char letter, const typed *v, const typed **first, clarke_error *err)
 {
   const char *name = clarke_dtype_name((clarke_dtype)v->type), *want = wanted(letter, v->type);
+  const bool standing = letter >= 'T' && letter <= 'V';
   char why[512];
 
+  if (standing && takes_bytes(node->op_type) && v->type != CLARKE_U8 && v->type != CLARKE_I8)
+    want = "int8 or uint8";
   if (want != NULL) {
     snprintf(why, sizeof why, "input '%.100s' is %s; ONNX wants %s there. Cast it (a Cast node), or export the model anew",
              v->name, name, want);
     return fail_at(t, node, why, err);
   }
-  if (letter < 'T' || letter > 'V')
+  if (!standing)
     return CLARKE_OK;
   if (first[letter - 'T'] == NULL)
     first[letter - 'T'] = v;

@@ -89,6 +89,7 @@ clarke_tree_clear(clarke_tree *t)
   }
   free(t->node);
   free(t->parallel);
+  free(t->opposite);
   clarke_tree_init(t);
 }
 

@@ -47,7 +47,8 @@ typedef struct {
 typedef struct {
   size_t n, capacity;
   clarke_node *node; /* in preorder, branches in order */
-  size_t *parallel;  /* in an audit, by touch: the one, branched on, whose sides it takes, or CLARKE_NONE; NULL: none does */
+  size_t *parallel;  /* in an audit, by touch: the one whose sides it takes, or CLARKE_NONE; NULL: none does */
+  bool *opposite;    /* by touch: it takes the other side than that; NULL: none does */
   bool complete;     /* false: given up at a limit; the nodes (none, when it was not begun) then cover nothing */
 } clarke_tree;
 

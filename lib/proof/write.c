@@ -332,18 +332,18 @@ put_condition(void *of, const clarke_multiplier *m)
   put_option(w, m->condition);
 }
 
-/* Writes the others of the class that touch j stands for, if there are some. */
+/* Writes those that take their sides with touch j, or the other sides, if there are some. */
 static void
-put_parallel(writer *w, size_t j)
+put_together(writer *w, size_t j, bool opposite)
 {
   const clarke_tree *t = &w->a->tree;
   bool any = false;
 
   for (size_t k = j + 1; k < w->q->replay->n_touches; k++) {
-    if (t->parallel[k] != j)
+    if (t->parallel[k] != j || (t->opposite != NULL && t->opposite[k]) != opposite)
       continue;
     if (!any)
-      fprintf(w->out, "parallel %zu", j);
+      fprintf(w->out, "%s %zu", opposite ? "opposite" : "parallel", j);
     fprintf(w->out, " %zu", k);
     any = true;
   }
@@ -351,20 +351,13 @@ put_parallel(writer *w, size_t j)
     fputc('\n', w->out);
 }
 
-/* The classes that the tree branches on, in order. */
 static void
 put_parallels(writer *w)
 {
-  const clarke_tree *t = &w->a->tree;
-
-  for (size_t j = 0; j < w->q->replay->n_touches; j++) {
-    bool branched = false;
-
-    for (size_t i = 0; i < t->n && !branched; i++)
-      branched = t->node[i].kind == CLARKE_BRANCH && t->node[i].at == j;
-    if (branched)
-      put_parallel(w, j);
-  }
+  for (size_t j = 0; j < w->q->replay->n_touches; j++)
+    put_together(w, j, false);
+  for (size_t j = 0; w->a->tree.opposite != NULL && j < w->q->replay->n_touches; j++)
+    put_together(w, j, true);
 }
 
 static void

@@ -45,6 +45,7 @@ clarke_audit_session_clear(clarke_audit_session *s)
   clarke_nearest_clear(&s->nearest);
   clarke_zeros_clear(&s->zeros);
   clarke_zeros_clear(&s->near_zeros);
+  clarke_moved_clear(&s->moved);
   clarke_replay_clear(&s->replay);
   clarke_margins_clear(&s->margins);
   clarke_profile_clear(&s->profile);
@@ -314,8 +315,10 @@ clarke_audit_session_read(clarke_audit_session *s, const clarke_audit_request *r
   return status == CLARKE_OK && r->provable ? clarke_audit_session_provable(s, err) : status;
 }
 
-/* Where nothing is asked for, as many products as keep an exact pass over the samples concerned below a second. */
+/* Where nothing is asked for, as many products as keep an exact pass over the samples concerned below a second; of a recorded step, whose price
+ * is measured by the step's own, below a hundredth. */
 #define MARGIN_WORK ((size_t)1 << 26)
+#define MARGIN_WORK_OF_STEP ((size_t)1 << 20)
 
 static clarke_status
 find_nearest(clarke_audit_session *s, const clarke_audit_request *r, clarke_error *err)
@@ -323,7 +326,7 @@ find_nearest(clarke_audit_session *s, const clarke_audit_request *r, clarke_erro
   s->near_known = r->nearest > 0 || (r->margins && s->replay.n_touches == 0 && s->replay.open == 0);
   return !s->near_known    ? CLARKE_OK
          : r->nearest > 0 ? clarke_nearest_find(&s->nearest, &s->replay, r->nearest, SIZE_MAX, err)
-                          : clarke_nearest_find(&s->nearest, &s->replay, 1, MARGIN_WORK, err);
+                          : clarke_nearest_find(&s->nearest, &s->replay, 1, r->recorded ? MARGIN_WORK_OF_STEP : MARGIN_WORK, err);
 }
 
 /* Lists longer than the limit are refused before anything is asked of the touches. */

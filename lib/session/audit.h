@@ -35,6 +35,17 @@ typedef struct {
   char *const *branch;
 } clarke_audit_request;
 
+/* A direction along which entries of AD's gradient that are 0 at w are not. The wrt parameters' entries are numbered through, from 0;
+ * entry i moves by ((i + 1) multiplier mod 101 - 50) 2^-step, and w' is what then is nearest in doubles. AD's gradient is not 0 there, nor at
+ * w + t (w' - w) for all t > 0 small enough. */
+#define CLARKE_MOVED_MODULUS 101
+typedef struct {
+  bool known;
+  unsigned multiplier;
+  int step;
+  size_t *along; /* by parameter: so many entries; NULL: nothing was asked */
+} clarke_moved;
+
 /* Sets *n from a text, a whole number from 1 on; false when it is none. */
 #define CLARKE_MOST_THREADS 256
 bool clarke_threads_parse(size_t *n, const char *text);
@@ -74,6 +85,7 @@ typedef struct {
   bool list_touched;
   bool zeros_asked;       /* clarke_audit_find_zeros: */
   clarke_zeros zeros, near_zeros; /* of AD's gradient; whatever sides touched kinks take, where there are such */
+  clarke_moved moved;     /* where some of these are not 0 */
   clarke_loss loss;
   clarke_question question;
   clarke_audit audit;
@@ -114,12 +126,20 @@ typedef struct {
   clarke_zero_counts ad; /* AD's entries that are 0, and why */
   size_t near;           /* of these, 0 in each limit of gradients at weights nearby; */
   size_t stays;          /* of these, 0 at all weights nearby: what makes them 0 does not change there */
+  size_t along;          /* of AD's, not 0 along the direction s->moved */
 } clarke_zero_summary;
 clarke_zero_summary clarke_audit_zeros_of(const clarke_audit_session *s, size_t parameter);
 /* "dead units 6, losers of windows 2": the causes of so many entries, most first; true when there is one. */
 bool clarke_zero_causes(char *text, size_t size, const clarke_zero_counts *counts);
 /* NULL when out of memory; null where they are not known. */
 json_t *clarke_zeros_json(const clarke_audit_session *s);
+/* The direction, as its three numbers; null where none is known. */
+json_t *clarke_moved_json(const clarke_audit_session *s);
+
+/* audit_moved.c. For a session whose zeros were found, a direction along which as many as possible of those that may change do. None
+ * is looked for in large networks, nor in those with functions that are not analytic where they are defined, or not defined everywhere. */
+clarke_status clarke_moved_find(clarke_audit_session *s, clarke_error *err);
+void clarke_moved_clear(clarke_moved *m);
 
 /* Could the checker read what an answered session did, and does the profile know what a proof states? Else an error says
  * what not. */

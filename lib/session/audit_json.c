@@ -204,6 +204,8 @@ clarke_audit_json(const clarke_audit_session *s)
     clarke_json_set(&j, "touched_kinks", touches_json(s));
   if (j != NULL && s->zeros_asked)
     clarke_json_set(&j, "zero_gradients", clarke_zeros_json(s));
+  if (j != NULL && s->zeros_asked)
+    clarke_json_set(&j, "zero_direction", clarke_moved_json(s));
   if (clarke_surrogate_next(&s->graph, 0) != CLARKE_NONE)
     clarke_json_set(&j, "surrogates", surrogates_json(&s->graph));
   if (s->n_notes > 0) {

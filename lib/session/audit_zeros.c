@@ -21,7 +21,7 @@ clarke_audit_find_zeros(clarke_audit_session *s, clarke_error *err)
   if (status == CLARKE_OK && s->zeros.known && s->replay.n_touches > 0)
     status = clarke_zeros_find(&s->near_zeros, &s->replay, &s->profile, true, err);
   if (status == CLARKE_OK)
-    return CLARKE_OK;
+    return clarke_moved_find(s, err);
   clarke_zeros_clear(&s->zeros);
   clarke_zeros_clear(&s->near_zeros);
   return status == CLARKE_ESTOPPED ? CLARKE_OK : status;
@@ -33,7 +33,8 @@ clarke_audit_zeros_of(const clarke_audit_session *s, size_t parameter)
   const clarke_zeros *near = s->replay.n_touches > 0 ? &s->near_zeros : &s->zeros;
   clarke_zero_summary z = {.entries = s->graph.parameters[parameter].count,
                            .ad = clarke_zeros_count(&s->zeros, &s->graph, parameter),
-                           .near = clarke_zeros_count(near, &s->graph, parameter).zero};
+                           .near = clarke_zeros_count(near, &s->graph, parameter).zero,
+                           .along = s->moved.known ? s->moved.along[parameter] : 0};
 
   for (size_t e = 0; near->known && near->cause[parameter] != NULL && e < z.entries; e++)
     z.stays += (near->cause[parameter][e] & ~STAYS) == 0;
@@ -84,9 +85,16 @@ clarke_zeros_json(const clarke_audit_session *s)
     const clarke_zero_summary z = clarke_audit_zeros_of(s, p);
 
     if (s->graph.parameters[p].wrt && z.ad.zero > 0)
-      clarke_json_append(&list, json_pack("{s:o, s:I, s:I, s:I, s:I, s:o}", "parameter", clarke_json_text(s->graph.parameters[p].name),
+      clarke_json_append(&list, json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:o}", "parameter", clarke_json_text(s->graph.parameters[p].name),
                                           "entries", (json_int_t)z.entries, "zero", (json_int_t)z.ad.zero, "nearby",
-                                          (json_int_t)z.near, "stays", (json_int_t)z.stays, "why", causes_json(&z.ad)));
+                                          (json_int_t)z.near, "stays", (json_int_t)z.stays, "along", (json_int_t)z.along, "why", causes_json(&z.ad)));
   }
   return list;
+}
+
+json_t *
+clarke_moved_json(const clarke_audit_session *s)
+{
+  return !s->moved.known ? json_null()
+                         : json_pack("{s:i, s:i, s:i}", "multiplier", (int)s->moved.multiplier, "modulus", CLARKE_MOVED_MODULUS, "step", s->moved.step);
 }

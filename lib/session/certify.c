@@ -218,6 +218,7 @@ clarke_certified_ask(clarke_certified *c, clarke_audit_request *ask, const clark
   c->record.hashed = q->provable;
   c->replayed = !q->nodes_only;
   c->small_too = q->small_too;
+  c->whole = q->whole;
   status = read_step(c, ask, q, err);
   if (status == CLARKE_OK)
     status = clarke_record_claims(&c->record, &c->audit, err);

@@ -12,6 +12,7 @@ typedef struct {
   bool sieved;     /* doubles may decide: certificates, and branches, are all that is found of nodes */
   bool provable;   /* a proof will be asked for: the trace is hashed as it is read */
   bool small_too;  /* doubles may decide with the replay of small networks, too, whose exact pass takes no time */
+  bool whole;      /* the gradient is compared as a whole, too, where its nodes explain it already */
 } clarke_certify_request;
 
 /* A verdict under one semantics, with a reason without its end. */
@@ -29,6 +30,7 @@ typedef struct {
   clarke_certify nodes;
   bool sieved, small_too;     /* may doubles decide, of small networks, too? */
   bool replayed;              /* was an exact replay asked for? */
+  bool whole;                 /* is the gradient to be compared as a whole, whatever its nodes say? */
   bool compared;              /* was the pattern compared with it? */
   clarke_branches pattern;
   clarke_judged real;         /* AD's exact gradient of the real function */
@@ -50,8 +52,9 @@ clarke_status clarke_certified_ask(clarke_certified *c, clarke_audit_request *as
  * the global bound alone. */
 clarke_status clarke_certified_gradient(clarke_certified *c, clarke_error *err);
 
-/* certify_settle.c: the same without an exact pass, of what doubles certified: the gradient is explained by its nodes, and by AD's gradient
- * along the recorded branches, within a bound, told from a wrong one. Else *settled is false, and nothing is said. */
+/* certify_settle.c: the same without an exact pass, of what doubles certified. The gradient is explained by its nodes, where each of them tells
+ * its record from a wrong one, and nothing else was asked for. Or by AD's gradient along the recorded branches, too, within a bound, told
+ * from a wrong one. Else *settled is false, and nothing is said. */
 clarke_status clarke_certified_settle(bool *settled, clarke_certified *c, clarke_error *err);
 
 /* Nodes that doubles certified once more, with all numbers. */

@@ -3,6 +3,7 @@
 
 #include "base/room.h"
 #include "exact/upward.h"
+#include "network/derive/gradient/constants.h"
 #include "session/gradient.h"
 #include "session/vague.h"
 #include "trace/rounding_loss.h"
@@ -42,6 +43,123 @@ loss_follows(bool *follows, const clarke_certified *c, clarke_error *err)
   arb_clear(value);
   arb_clear(other);
   return status;
+}
+
+/* --- node by node --- */
+
+static const clarke_certificate *
+certificate_of(const clarke_certify *n, const char *parameter)
+{
+  for (size_t i = 0; i < n->n; i++)
+    if (n->certificate[i].part == CLARKE_PARAMETER && strcmp(n->certificate[i].name, parameter) == 0)
+      return &n->certificate[i];
+  return NULL;
+}
+
+/* The norm of what the operation makes exactly, at least. */
+static double
+least_norm(const clarke_certificate *made)
+{
+  return fmax(clarke_down_by(made->norm - made->slack, 4), 0);
+}
+
+/* Does what rounding may take of a record leave it told from 0, from its negative, its double and its half? */
+static bool
+tells(const clarke_certificate *made)
+{
+  if (made->part == CLARKE_STATISTIC) /* beside the gradient */
+    return true;
+  if (made->certainty != CLARKE_WITHIN_BOUND) /* what is followed has its bound in that of the records behind it */
+    return made->certainty <= CLARKE_FOLLOWED;
+  return clarke_up_by(made->slack, 4) <= CLARKE_VAGUE * least_norm(made);
+}
+
+/* Is AD's gradient in the parameter 0, whatever the numbers are? It is a bias before normalizations, whose groups it moves as a whole. */
+static clarke_status
+is_lost(bool *lost, const clarke_graph *g, size_t parameter, clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+
+  *lost = true;
+  for (size_t i = 0; i < g->n_steps && status == CLARKE_OK && *lost; i++) {
+    const clarke_step *s = &g->steps[i];
+
+    *lost = s->kind != CLARKE_DENSE || g->values[s->dense.weight].parameter != parameter;
+    for (size_t k = 0; k < s->n_in && status == CLARKE_OK && *lost; k++)
+      if (g->values[s->in[k].value].constant && g->values[s->in[k].value].parameter == parameter)
+        status = clarke_operand_cancels(lost, g, s, k, err);
+  }
+  return status;
+}
+
+/* Such a gradient is noise, which is measured by the whole gradient, as its bound is. */
+static clarke_status
+is_noise(bool *noise, const clarke_certified *c, const clarke_certificate *made, clarke_error *err)
+{
+  const clarke_graph *g = &c->audit.graph;
+  double whole = 0;
+
+  *noise = false;
+  for (size_t i = 0; i < c->nodes.n; i++)
+    if (c->nodes.certificate[i].part == CLARKE_PARAMETER)
+      whole = hypot(whole, least_norm(&c->nodes.certificate[i]));
+  if (made->part != CLARKE_PARAMETER || clarke_up_by(fmax(made->norm, made->slack), 0x1p36) > clarke_down_by(whole, 0x1p32) * CLARKE_VAGUE_ZERO)
+    return CLARKE_OK;
+  for (size_t q = 0; q < g->n_parameters; q++)
+    if (strcmp(g->parameters[q].name, made->name) == 0)
+      return is_lost(noise, g, q, err);
+  return CLARKE_OK;
+}
+
+/* Is each number of the gradient, and each that it is made of, what its operation makes of those recorded before it, within its own rounding, which
+ * would explain no wrong one? */
+static clarke_status
+nodes_explain(bool *explain, const clarke_certified *c, clarke_error *err)
+{
+  const clarke_graph *g = &c->audit.graph;
+  clarke_status status = CLARKE_OK;
+
+  *explain = true;
+  for (size_t q = 0; q < g->n_parameters; q++)
+    *explain = *explain && (!g->parameters[q].wrt || certificate_of(&c->nodes, g->parameters[q].name) != NULL);
+  for (size_t i = 0; i < c->nodes.n && status == CLARKE_OK && *explain; i++)
+    if (!tells(&c->nodes.certificate[i]))
+      status = is_noise(explain, c, &c->nodes.certificate[i], err);
+  return status;
+}
+
+/* The norm of the recorded gradient, at most. */
+static double
+recorded_norm(const clarke_certified *c)
+{
+  double squares = 0;
+
+  for (size_t t = 0; t < c->record.gradients.n; t++)
+    for (size_t e = 0; c->record.gradients.tensor[t].real != NULL && e < c->record.gradients.tensor[t].count; e++)
+      squares += c->record.gradients.tensor[t].real[e] * c->record.gradients.tensor[t].real[e];
+  return clarke_up_by(sqrt(squares), 0x1p32);
+}
+
+/* A gradient that is so small a part of the whole may be 0 exactly, and rounding's noise be all of it. */
+#define NOISE 0x1p-10
+
+/* The parameters whose last sum alone leaves the gradient not told from a wrong one, whatever AD's exact gradient is, if it is not 0. For either it is
+ * farther away than a quarter of its norm, and not told for that, or its norm is at most 4/3 of what was recorded. */
+static void
+find_vague(clarke_vague *vague, const clarke_certified *c)
+{
+  double whole = INFINITY;
+
+  for (size_t i = 0; i < c->nodes.n; i++) {
+    const clarke_certificate *made = &c->nodes.certificate[i];
+    const double most = 4.0 / 3 * clarke_up_by(made->norm, 0x1p36), least = clarke_down_by(made->slack_least, 0x1p44);
+
+    if (made->part != CLARKE_PARAMETER || made->certainty != CLARKE_WITHIN_BOUND || !(least > CLARKE_VAGUE * most))
+      continue;
+    whole = whole < INFINITY ? whole : recorded_norm(c);
+    if (made->norm > whole * NOISE)
+      clarke_vague_add(vague, made->name, made->norm, made->slack, "allowed");
+  }
 }
 
 /* --- along the record --- */
@@ -128,15 +246,6 @@ along_begin(along *a, const clarke_certified *c, clarke_error *err)
 
 /* --- the comparison --- */
 
-static const clarke_certificate *
-certificate_of(const clarke_certify *n, const char *parameter)
-{
-  for (size_t i = 0; i < n->n; i++)
-    if (n->certificate[i].part == CLARKE_PARAMETER && strcmp(n->certificate[i].name, parameter) == 0)
-      return &n->certificate[i];
-  return NULL;
-}
-
 static clarke_norms
 measure(const clarke_certified *c, const clarke_gradient *g, size_t q)
 {
@@ -214,6 +323,9 @@ say(clarke_certified *c, const clarke_vague *vague, clarke_error *err)
     r->checked += g->values[g->steps[i].out].name != NULL ? g->values[g->steps[i].out].count * c->nodes.pass.n : 0;
   if (vague->n > 0)
     return clarke_vague_say(vague, r, err);
+  if (r->by_nodes)
+    return clarke_record_say(r, CLARKE_RAN_EXPLAINED, err, "%zu entries; each recorded number, of %zu tensors, is its operation's exact result of those "
+                             "recorded around it, within its own rounding", r->entries, c->nodes.n);
   return clarke_record_say(r, CLARKE_RAN_EXPLAINED, err, "%zu entries; all %zu recorded tensors are certified, node by node", r->entries,
                            c->nodes.n);
 }
@@ -250,6 +362,12 @@ clarke_certified_settle(bool *settled, clarke_certified *c, clarke_error *err)
   status = loss_follows(settled, c, err);
   if (status != CLARKE_OK || !*settled)
     return status;
+  if (!c->whole)
+    status = nodes_explain(&c->record.by_nodes, c, err);
+  if (status == CLARKE_OK && !c->whole && !c->record.by_nodes)
+    find_vague(&vague, c);
+  if (status != CLARKE_OK || c->record.by_nodes || vague.n > 0)
+    return status == CLARKE_OK ? say(c, &vague, err) : status;
   status = compare(settled, &vague, c, &a, err);
   along_clear(&a, &c->audit.graph);
   return status == CLARKE_OK && *settled ? say(c, &vague, err) : status;

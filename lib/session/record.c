@@ -388,6 +388,21 @@ clarke_record_say(clarke_record *r, clarke_ran ran, clarke_error *err, const cha
   return why != NULL ? CLARKE_OK : clarke_no_memory(err);
 }
 
+bool
+clarke_record_rests_on_nodes(const clarke_record *r)
+{
+  return r->by_nodes && (r->ran == CLARKE_RAN_EXPLAINED || r->ran == CLARKE_RAN_TURNED);
+}
+
+/* What the answer rests on: every node, or the whole gradient beside AD's exact one; null where it is none. */
+static json_t *
+by_json(const clarke_record *r)
+{
+  const bool said = r->ran == CLARKE_RAN_EXPLAINED || r->ran == CLARKE_RAN_TURNED;
+
+  return said ? json_string(clarke_record_rests_on_nodes(r) ? "nodes" : "whole") : json_null();
+}
+
 /* The kink or window that is nearest, in parts of the error that its argument may have. */
 static json_t *
 near_json(const clarke_record *r, const clarke_audit_session *s)
@@ -425,8 +440,8 @@ clarke_record_json(const clarke_record *r, const clarke_audit_session *s)
 
   for (size_t i = 0; i < r->n_claims; i++)
     clarke_json_append(&claims, clarke_json_text(r->claim[i]));
-  return json_pack("{s:s, s:o, s:o, s:I, s:f, s:I, s:I, s:I, s:s, s:o, s:o, s:o, s:s?}", "answer", clarke_ran_name(r->ran), "explained", explained,
-                   "why", clarke_json_text(r->why), "entries", (json_int_t)r->entries, "worst", isfinite(r->worst) ? r->worst : -1.0,
+  return json_pack("{s:s, s:o, s:o, s:o, s:I, s:f, s:I, s:I, s:I, s:s, s:o, s:o, s:o, s:s?}", "answer", clarke_ran_name(r->ran), "explained", explained,
+                   "by", by_json(r), "why", clarke_json_text(r->why), "entries", (json_int_t)r->entries, "worst", isfinite(r->worst) ? r->worst : -1.0,
                    "open", (json_int_t)r->open, "outputs", (json_int_t)r->checked, "step", (json_int_t)r->step->step, "types", r->types,
                    "claims", claims, "surrogates", clarke_record_surrogates_json(r), "nearest", near_json(r, s), "again", again[r->step->again]);
 }

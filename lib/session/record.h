@@ -11,7 +11,7 @@
 /* What can be said of the gradient that ran. */
 typedef enum {
   CLARKE_RAN_UNKNOWN,
-  CLARKE_RAN_EXPLAINED, /* AD's exact gradient, on the exact branches, within rounding; and a wrong one would not be */
+  CLARKE_RAN_EXPLAINED, /* AD's exact gradient, on the exact branches, within rounding, or that of each node; and a wrong one would not be */
   CLARKE_RAN_TURNED,    /* rounding took other branches: it is AD's gradient along these */
   CLARKE_RAN_REFUTED,   /* no rounding makes it of what was recorded */
 } clarke_ran;
@@ -47,6 +47,7 @@ typedef struct {
   /* what was found */
   clarke_ran ran;
   char *why;              /* a sentence without its end */
+  bool by_nodes;          /* each node explains its own numbers: how far the whole gradient is from AD's exact one nobody asked */
   size_t entries, open, checked; /* gradient's entries; branches that rounding may have turned; recorded outputs within bounds */
   double worst;           /* the largest error, in parts of its bound */
   bool near_known;        /* of all kinks and windows whose argument was not recorded, the nearest one: */
@@ -118,6 +119,9 @@ json_t *clarke_record_zeros_json(const clarke_record *r, const clarke_audit_sess
 /* An answer, and why. */
 clarke_status clarke_record_say(clarke_record *r, clarke_ran ran, clarke_error *err, const char *format, ...)
   __attribute__((format(printf, 4, 5)));
+
+/* Is it explained, or turned, by its nodes alone? */
+bool clarke_record_rests_on_nodes(const clarke_record *r);
 
 /* Where AD differentiates another function, by design: a list of texts. */
 json_t *clarke_record_surrogates_json(const clarke_record *r);

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define VAGUE_ZERO 0x1p-6
 #define MOST_NAMED 3
 
 void
@@ -23,7 +22,7 @@ bool
 clarke_norms_are_vague(const clarke_norms *n, double allowed, double whole)
 {
   if (n->exact == 0)
-    return n->recorded > 0 && !(clarke_up_by(allowed, 0x1p32) <= whole * VAGUE_ZERO);
+    return n->recorded > 0 && !(clarke_up_by(allowed, 0x1p32) <= whole * CLARKE_VAGUE_ZERO);
   return n->apart > 0 && !(clarke_up_by(allowed, 0x1p32) <= n->exact * CLARKE_VAGUE);
 }
 

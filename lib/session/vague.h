@@ -6,6 +6,9 @@
 
 #include <stdbool.h>
 
+/* So large a part of the whole gradient's norm may the bound of one be that is 0 exactly. */
+#define CLARKE_VAGUE_ZERO 0x1p-6
+
 /* Euclidean norms of a parameter's gradient: the exact one (at least; 0 where each enclosure holds 0), what was recorded, how far they
  * are apart (at most), and what bounds allow. */
 typedef struct {

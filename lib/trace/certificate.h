@@ -49,7 +49,8 @@ typedef struct {
   double worst;          /* the largest error in parts of its bound, where that is finite */
   bool at_most;          /* doubles decided: the largest is at most `worst`, and at least `exact` entries are bit-exact */
   double farthest, widest; /* the largest error of the refuted entries; the largest finite bound */
-  double norm, slack;      /* Euclidean: about that of what it should be; at least that of all bounds */
+  double norm, slack;      /* Euclidean: about that of what it should be (doubles decided, and branches are asked for: at most that of the record;
+                            * bit-exact: 0); at least that of all bounds */
   double slack_least;      /* doubles decided: at most the slack of the exact pass's bounds, but for 2^-9 of it; 0: none is known */
   bool has_offender;
   clarke_offender offender;

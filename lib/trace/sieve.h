@@ -241,6 +241,9 @@ typedef enum { CLARKE_TERMS_OF_OUTPUT, CLARKE_TERMS_OF_INPUT, CLARKE_TERMS_OF_WE
 clarke_status clarke_sieve_judge(clarke_sieve *s, clarke_certificate *made, const clarke_sieved *v, size_t rows, size_t cols,
                                  const float *recorded, double roundings, clarke_terms_kind kind, clarke_error *err);
 
+/* At most the norm of a judged record, where somebody may ask whether its bounds tell it from a wrong one. */
+double clarke_sieve_norm(const clarke_sieve *s, const clarke_certificate *made, const float *recorded);
+
 bool clarke_sieve_is_equal(const float *a, const float *b, size_t n); /* a NaN is equal to none */
 
 /* A float32 tensor, cols x rows (samples first), as rows x cols: a room, or its own bytes where they lie so. NULL: out of memory, or,

@@ -363,6 +363,7 @@ judge_parameter(clarke_sieve *s, size_t q, clarke_error *err)
   made->worst = is->worst;
   made->slack = is->slack;
   made->slack_least = is->slack_least;
+  made->norm = is->norm;
   made->at_most = is->at_most;
   return CLARKE_OK;
 }

@@ -739,5 +739,6 @@ clarke_sieve_judge_entries(clarke_sieve *s, clarke_certificate *made, const clar
   /* the exact pass counts no bounds of bit-exact entries: of those that may be others; of those that are */
   made->slack = made->certainty == CLARKE_BIT_EXACT ? 0 : clarke_up_by(sqrt(found.squares), 0x1p34);
   made->slack_least = made->certainty == CLARKE_BIT_EXACT ? 0 : clarke_down_by(sqrt(found.least), 0x1p34);
+  made->norm = clarke_sieve_norm(s, made, recorded);
   return CLARKE_OK;
 }

@@ -394,6 +394,14 @@ slack_of(const judging *j, size_t rows, double roundings)
                                      + 4 * roundings * j->s->c->by.tiny * (1 + down) * (double)rows * (double)j->cols;
 }
 
+double
+clarke_sieve_norm(const clarke_sieve *s, const clarke_certificate *made, const float *recorded)
+{
+  const bool asked = s->c->branched && !s->open && made->certainty == CLARKE_WITHIN_BOUND;
+
+  return asked ? clarke_down_by(sqrt(clarke_sieve_squares(recorded, made->entries)), 0x1p34) : 0;
+}
+
 clarke_status
 clarke_sieve_judge(clarke_sieve *s, clarke_certificate *made, const clarke_sieved *v, size_t rows, size_t cols,
                    const float *recorded, double roundings, clarke_terms_kind kind, clarke_error *err)
@@ -421,6 +429,7 @@ clarke_sieve_judge(clarke_sieve *s, clarke_certificate *made, const clarke_sieve
   made->at_most = true;
   made->certainty = made->exact == made->entries ? CLARKE_BIT_EXACT : CLARKE_WITHIN_BOUND;
   made->slack = made->certainty == CLARKE_BIT_EXACT ? 0 : slack_of(&j, rows, roundings);
+  made->norm = clarke_sieve_norm(s, made, recorded);
   clarke_sieve_terms_clear(&j.p);
   return status;
 }

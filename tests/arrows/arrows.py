@@ -104,11 +104,12 @@ def read_links(path):
 
 def closure(folder, files):
     """The checker's files that these use, and how many lines they have: each, its headers, and the files that define what these
-    headers declare."""
+    headers declare. Of NAME:alone the file and its header, and nothing that these use."""
     texts = {path: path.read_text() for path in sorted(folder.rglob("*.[ch]"))}
     defined = {name: path for path, text in texts.items() if path.suffix == ".c"
                for name in re.findall(r"^(?!static|typedef|#)\w[\w *]*\n(\w+)\(", text, re.M)}
-    todo, seen = [folder / f"{file}.c" for file in files], set()
+    todo = [folder / f"{file}.c" for file in files if not file.endswith(":alone")]
+    seen = {folder / (file.removesuffix(":alone") + end) for file in files if file.endswith(":alone") for end in (".c", ".h")} & set(texts)
     while todo:
         path = todo.pop()
         if path in seen or path not in texts:
@@ -255,6 +256,8 @@ def planted_in_checker():
                 return "complains of nothing in the checker"
             if len(link_complaints(folder, {"kind": (["b"], 0)})) != 1:
                 return "a closure that is too large is not seen"
+            if [len(link_complaints(folder, {"kind": (["b:alone"], most)})) for most in (1, 2)] != [1, 0]:
+                return "a file alone is not counted with its header"
             (folder / name).write_text(line + "\n")
             if len(order_complaints(folder, rooms, order) + set_complaints(folder)) != 1:
                 return f"{line} in lib/check/{name} is not seen"

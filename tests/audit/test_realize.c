@@ -238,6 +238,37 @@ START_TEST(drawn_directions_meet_what_occurs)
 }
 END_TEST
 
+/* To one side, and turned around to the other; not where the direction is 0. */
+START_TEST(directions_that_are_given_lead_there)
+{
+  clarke_branch side[3] = {0};
+  asked a;
+  mpq_t by;
+
+  ask_contradiction(&a);
+  mpq_init(by);
+  for (int i = 0; i < 3; i++) {
+    bool realized;
+    clarke_cell cell;
+    clarke_direction d;
+
+    clarke_cell_init(&cell);
+    clarke_direction_init(&d);
+    mpq_set_si(by, i - 1, 3);
+    OK(clarke_direction_move(&d, CLARKE_MOVE_AT, 0, 0, by, &error));
+    OK(clarke_ray_along(&realized, &cell, &d, &a.question, &error));
+    ck_assert(realized == (i != 1) && d.n == 0);
+    side[i] = realized ? cell.side[0] : 0;
+    ck_assert(!realized || cell.side[0] != cell.side[1]);
+    clarke_cell_clear(&cell);
+    clarke_direction_clear(&d);
+  }
+  ck_assert(side[0] != side[2]);
+  mpq_clear(by);
+  asked_end(&a);
+}
+END_TEST
+
 /* v relu(w): constant where relu is on its left, a product of two parameters on its right. */
 START_TEST(degrees_by_the_sides_before)
 {
@@ -343,6 +374,7 @@ main(void)
   tcase_add_test(tests, the_list_of_patterns);
   tcase_add_test(tests, what_sides_add_along_a_vector);
   tcase_add_test(tests, drawn_directions_meet_what_occurs);
+  tcase_add_test(tests, directions_that_are_given_lead_there);
   tcase_add_test(tests, degrees_by_the_sides_before);
   tcase_add_test(tests, layers_are_read_off_the_graph);
   tcase_add_test(tests, neurons_without_a_side);

@@ -1109,11 +1109,12 @@ typedef struct {
   mpq_t *v;
   char *parallel; /* lines */
   size_t as[MOST_TOUCHED];
+  bool turned[MOST_TOUCHED]; /* it takes the other side */
 } bound_tree;
 
-/* Are the rows of K, a kink, or a window with as many options, positive multiples of J's? */
+/* Are the rows of K, a kink, or a window with as many options, multiples of J's by a number of that sign? */
 static bool
-are_parallel(const scene *s, size_t j, size_t k)
+are_parallel(const scene *s, size_t j, size_t k, int sign)
 {
   int side[MOST_TOUCHED];
   view v;
@@ -1134,13 +1135,45 @@ are_parallel(const scene *s, size_t j, size_t k)
       mpq_mul(t, by, rows[0][r][i]);
       yes = mpq_equal(t, rows[1][r][i]);
     }
-  yes = yes && mpq_sgn(by) > 0;
+  yes = yes && mpq_sgn(by) == sign;
   mpq_clears(by, t, NULL);
   look_away(&v);
   return yes;
 }
 
+static bool
+leads(const bound_tree *b, size_t j)
+{
+  for (size_t k = 0; k < b->s->n; k++)
+    if (k != j && b->as[k] == j)
+      return true;
+  return false;
+}
+
 /* Right ones mostly. */
+static void
+draw_together(FILE *out, bound_tree *b, bool wild, int sign)
+{
+  for (size_t j = 0; j < b->s->n && !once_in(4, b->state); j++) {
+    bool any = false;
+
+    for (size_t k = j + 1; k < b->s->n && b->as[j] == j; k++) {
+      bool right = are_parallel(b->s, j, k, sign) && (sign > 0 || b->s->site[k].options == 0);
+
+      if (b->as[k] != k || leads(b, k) || (!right && !(wild && once_in(3, b->state))))
+        continue;
+      if (!any)
+        fprintf(out, "%s %zu", sign > 0 ? "parallel" : "opposite", j);
+      fprintf(out, " %zu", k);
+      b->as[k] = j;
+      b->turned[k] = sign < 0;
+      any = true;
+    }
+    if (any)
+      fputc('\n', out);
+  }
+}
+
 static void
 draw_parallels(bound_tree *b)
 {
@@ -1150,21 +1183,9 @@ draw_parallels(bound_tree *b)
 
   for (size_t k = 0; k < b->s->n; k++)
     b->as[k] = k;
-  for (size_t j = 0; j < b->s->n && !once_in(4, b->state); j++) {
-    bool any = false;
-
-    for (size_t k = j + 1; k < b->s->n && b->as[j] == j; k++) {
-      bool right = are_parallel(b->s, j, k);
-
-      if (b->as[k] != k || (!right && !(wild && once_in(3, b->state))))
-        continue;
-      fprintf(out, any ? " %zu" : "parallel %zu %zu", any ? k : j, k);
-      b->as[k] = j;
-      any = true;
-    }
-    if (any)
-      fputc('\n', out);
-  }
+  draw_together(out, b, wild, 1);
+  if (!once_in(3, b->state))
+    draw_together(out, b, wild, -1);
   fclose(out);
 }
 
@@ -1219,7 +1240,7 @@ sides_at(int *side, const bound_tree *b, size_t from, size_t node)
   for (size_t c = 0; at->is == BRANCH && c < site_sides(&b->s->site[at->k]); c++) {
     for (size_t k = 0; k < b->s->n; k++)
       if (b->as[k] == at->k)
-        side[k] = b->s->site[at->k].options > 0 ? (int)c + 1 : c == 0 ? -1 : 1;
+        side[k] = b->s->site[at->k].options > 0 ? (int)c + 1 : (c == 0) != b->turned[k] ? -1 : 1;
     if (sides_at(side, b, at->child + c, node))
       return true;
   }

@@ -972,12 +972,14 @@ def layers():
     case("layer-outside-weights", 1, "cannot decide whether AD's output is separated", evidence=tree.replace("v b 0 1", "v w 0 1"), **outside)
     case("layer-outside-inside", 1, "not separated", evidence=tree, **{**outside, "proxies": ["Relu 0 1"]})
     case("layer-outside-leaf", 1, "moves along v", evidence=tree[:tree.index("branch")] + "leaf", **outside)
-    # What is behind it is not affine, and has no bounds.
+    # What is behind it is not affine; bounds need no more than what comes behind kinks.
     dead = tree.replace("leaf", "dead 2\nu 0 1\nu 1 1", 1)
     case("layer-dead", 1, "its argument is not affine", evidence=dead, **outside)
     bound = tree.replace("separator", "bound")
-    case("layer-bound", 2, "adjoints in a network that normalizes", evidence=bound, **outside)
-    case("layer-parallel", 2, "adjoints in a network that normalizes",
+    case("layer-bound", 0, "VERIFIED", evidence=bound, **outside)
+    case("layer-bound-side", 1, "not separated", evidence=bound.replace("b 0 1", "b 0 -1"), **outside)
+    case("layer-bound-inside", 1, "not separated", evidence=bound, **{**outside, "proxies": ["Relu 0 1"]})
+    case("layer-parallel", 1, "its argument is not affine",
          evidence=bound.replace("tree", "parallel 0 1\ntree"), **outside)
     # Nor are there simplices: not behind it, and not of affine arguments before it.
     block = "evidence simplices 1\nblock 2 0 1\ndirection\nmove b at 0 1\ndirection\nmove b at 0 -1\ndirections 0"
@@ -987,6 +989,7 @@ def layers():
         helper.make_node("LayerNormalization", ["r", "s", "b"], ["out"], "norm")], ["N", 3], None,
         dict(w=np.zeros((3, 4)), c=[0, 1, 2, 3], s=[1, 2, 3, 4], b=[0, 0, 0, 0]))
     before = {**between, "model": "layer-before.onnx", "touched": 2, "proxies": ["Relu 0 1/2"]}
+    case("layer-before-bound", 2, "adjoints in a network that normalizes", evidence="evidence bound\nv c 0 1\ntree\nleaf", **{**before, "verdict": "not-in-clarke"})
     case("layer-before-simplices", 2, "adjoints in a network that normalizes", evidence=block.replace("move b", "move c"), **before)
     case("layer-before-mix", 0, "VERIFIED", evidence=mix.replace("1/3", "1/2").replace("move b", "move c"), **before)
     # Along the shift alone the arguments are affine, all else being constant.
@@ -1101,7 +1104,9 @@ def trained():
     case("trained-outside", 0, "VERIFIED", evidence=tree, **outside)
     case("trained-outside-side", 1, "not separated", evidence=tree.replace("b 1 1", "b 1 -1"), **outside)
     case("trained-outside-one", 1, "not separated", evidence=tree, **{**outside, "proxies": ["Relu 0 1"]})
-    case("trained-bound", 2, "adjoints in a network that normalizes", evidence=tree.replace("separator", "bound"), **outside)
+    case("trained-bound", 0, "VERIFIED", evidence=tree.replace("separator", "bound"), **outside)
+    case("trained-bound-side", 1, "not separated", evidence=tree.replace("separator", "bound").replace("b 1 1", "b 1 -1"), **outside)
+    case("trained-bound-one", 1, "not separated", evidence=tree.replace("separator", "bound"), **{**outside, "proxies": ["Relu 0 1"]})
     # Two samples 2 apart in both features, epsilon 9/16. Along w at 0 only the sample moves whose first input is not 0; by the
     # mean the other does too, the other way.
     norm_net("trained-exact", "BatchNormalization", {**weights, "w": [[1, 1], [0, 0]], "s": [1, 0], "b": [0, 0], "mean": [0, 0],
@@ -1983,6 +1988,9 @@ def bounds():
         branch 2\nleaf\ndead 2\nu 1 2\nu 2 1
         branch 3\nbranch 2\nleaf\nleaf\n{dead}"""),
         ("still", tree.replace("leaf\nbranch 3", "branch 4\nleaf\nleaf\nbranch 3")),
+        # Kink 3 is on its left where 1, 2 and 6 are on their right, so that no side of these needs a branch: -1/4 or -1.
+        ("opposites", tree[:tree.index("tree")] + "opposite 1 3\ntree\nleaf"),
+        ("opposites-tree", tree[:tree.index("tree")] + "opposite 1 3\ntree\nbranch 1\nleaf\nleaf"),
     ]
     for name, evidence in right:
         case("bound-" + name, 0, "VERIFIED", evidence=evidence, **base)
@@ -1997,6 +2005,14 @@ def bounds():
         ("turned", "is not parallel to 0", tree.replace("parallel 0 7\nparallel 1 2 6", "parallel 0 1")),
         ("turned-2", "is not parallel to 0", tree.replace("parallel 0 7\nparallel 1 2 6", "parallel 0 5")),
         ("askew", "is not parallel to 1", tree.replace("1 2 6", "1 2 5")),
+        ("opposite-same", "2 (node 1 'rho', feature 2, sample 0) is not opposite to 1", tree.replace("tree", "opposite 1 3\ntree").replace("1 2 6", "1 6").replace("1 3", "1 2 3")),
+        ("opposite-askew", "is not opposite to 1", tree.replace("tree", "opposite 1 5\ntree")),
+        ("opposite-zero", "is not opposite to 1", tree.replace("tree", "opposite 1 4\ntree")),
+        ("opposite-branched", "a branch on", tree.replace("tree", "opposite 1 3\ntree")),
+        ("opposite-first", "'tree' is expected", tree.replace(lines, "opposite 1 3\n" + lines)),
+        ("opposite-leader", order, tree.replace(lines, "parallel 2 6\nopposite 1 2")),
+        ("opposite-again", order, tree.replace("tree", "opposite 1 6\ntree")),
+        ("opposite-side", "not separated", tree[:tree.index("tree")].replace("1 -1", "1 1") + "opposite 1 3\ntree\nleaf"),
         ("wider", "is not parallel to 1", tree.replace("1 2 6", "1 2 7").replace("parallel 0 7\n", "")),
         ("zero", "is not parallel to 1", tree.replace("1 2 6", "1 2 4")),
         ("zero-first", "its argument has derivative zero", tree.replace("1 2 6", "1 2 6\nparallel 4 5")),
@@ -2049,6 +2065,7 @@ def bounds():
     bounds_behind(base, tree, dead)
     bounds_of_convex(base, tree, dead)
     bounds_of_windows(base)
+    bounds_of_one_function()
 
 
 def bounds_by_how_much(base, tree):
@@ -2090,12 +2107,53 @@ def bounds_behind(base, tree, dead):
     case("bound-behind-row", 1, "its argument is not affine",
          evidence=tree.replace(f"branch 3\n{dead}", "branch 8\ndead 1\nu 8 1", 1), **base)
     case("bound-behind-line", 1, "is of another kind than 1", evidence=tree.replace("1 2 6", "1 2 6 8"), **base)
-    case("bound-behind-first", 1, "8 (node 5 'rho2', feature 0, sample 0): its argument is not affine",
+    case("bound-behind-first", 1, "touched kinks in increasing order",
          evidence=tree.replace("1 2 6", "1 2 6\nparallel 8 9"), **base)
     for name, op in [("sigmoid", "Sigmoid"), ("softmax", "Softmax")]:
         bound_net(f"bound-{name}", PATCHES, column(WEIGHTS), [helper.make_node(op, ["s"], ["o"], "sigma")])
-        case(f"bound-{name}", 2, "adjoints behind a transcendental operator", evidence=tree,
-             **{**base, "model": f"bound-{name}.onnx", "touched": 8})
+    # The sigmoid's derivative is 1/4 at 0, whatever the sides are.
+    base = {**base, "touched": 8}
+    case("bound-sigmoid", 0, "VERIFIED", evidence=tree, **{**base, "model": "bound-sigmoid.onnx"})
+    case("bound-sigmoid-side", 1, "not separated", evidence=tree.replace("1 -1", "1 1"), **{**base, "model": "bound-sigmoid.onnx"})
+    # A softmax of one entry is 1, whatever w is: nothing is separated.
+    case("bound-softmax", 1, "not separated", evidence=tree, **{**base, "model": "bound-softmax.onnx"})
+    # Of two entries, 1/2 each, s and 0: 2 s's derivative is that of a sigmoid.
+    bound_net("bound-softmax-two", PATCHES, np.hstack([column(WEIGHTS), column([0] * 8)]),
+              [helper.make_node("Softmax", ["s"], ["t"], "sigma", axis=1), helper.make_node("MatMul", ["t", "u"], ["o"], "last")], more=dict(u=[[1], [0]]))
+    case("bound-softmax-two", 0, "VERIFIED", evidence=tree, **{**base, "model": "bound-softmax-two.onnx"})
+    case("bound-softmax-two-side", 1, "not separated", evidence=tree.replace("1 -1", "1 1"), **{**base, "model": "bound-softmax-two.onnx"})
+    bound_net("bound-log-softmax", PATCHES, np.hstack([column(WEIGHTS), column([0] * 8)]), [helper.make_node("LogSoftmax", ["s"], ["o"], "sigma", axis=1)])
+    case("bound-log-softmax", 2, "adjoints behind a LogSoftmax", evidence=tree, **{**base, "model": "bound-log-softmax.onnx"})
+
+
+def bounds_of_one_function():
+    """relu(z) - relu(-z) for each entry z of (x v) w, w being 0: products of parameters, of which structure alone tells that they are
+    opposite. Touched are z in samples 0 and 1 of units 0 and 1, and then -z likewise; AD's output is 0, and the sum of all z has the derivative
+    (sum of x v) by w."""
+    node = helper.make_node
+    nodes = [node("MatMul", ["x", "v"], ["h"], "first"), node("MatMul", ["h", "w"], ["z"], "second"), node("Relu", ["z"], ["p"], "plus"),
+             node("Neg", ["z"], ["n"], "turn"), node("Relu", ["n"], ["q"], "minus"), node("Sub", ["p", "q"], ["out"], "less")]
+    save("one-function.onnx", nodes, ["N", 2], None, dict(v=[[1, 2], [0, 1]], w=[[0, 0], [0, 0]]))
+    batch("one-function.npz", [[1, 0], [1, 1]])
+    base = dict(verdict="not-in-clarke", model="one-function.onnx", data="one-function.npz", touched=8, proxies=["Relu 0 0"])
+    lines = "opposite 0 4\nopposite 1 5\nopposite 2 6\nopposite 3 7\n"
+    tree = f"evidence bound\nv w 0 -1\n{lines}tree\nleaf"
+    case("one-function", 0, "VERIFIED", evidence=tree, **base)
+    case("one-function-two-units", 0, "VERIFIED", evidence=tree.replace("v w 0 -1", "v w 0 -1\nv w 1 -3\nv w 3 1/2"), **base)
+    case("one-function-of-w", 0, "VERIFIED", evidence=tree, **{**base, "wrt": "w"})
+    for name, why, evidence in [
+            ("side", "not separated", tree.replace("0 -1", "0 1")), ("v", "not separated", tree.replace("v w 0 -1", "v v 0 -1")),
+            ("without", "not separated", tree.replace(lines, "")), ("one", "not separated", tree.replace("opposite 0 4\nopposite 1 5\n", "")),
+            ("parallel", "its argument is not affine", tree.replace(lines, lines.replace("opposite 0", "parallel 0"))),
+            ("other-sample", "its argument is not affine", tree.replace("0 4", "0 5")), ("other-unit", "its argument is not affine", tree.replace("0 4", "0 6"))]:
+        case("one-function-" + name, 1, why, evidence=evidence, **base)
+    # z and 2 z, and their square: one function and another.
+    nodes[3:] = [node("Add", ["z", "z"], ["n"], "twice"), node("Relu", ["n"], ["q"], "minus"), node("Mul", ["z", "z"], ["m"], "square"), node("Relu", ["m"], ["r"], "squares"),
+                 node("Sub", ["p", "q"], ["d"], "less"), node("Sub", ["d", "r"], ["out"], "less2")]
+    save("one-function-others.onnx", nodes, ["N", 2], None, dict(v=[[1, 2], [0, 1]], w=[[0, 0], [0, 0]]))
+    base = {**base, "model": "one-function-others.onnx", "touched": 12}
+    for name, line in [("twice", "parallel 0 4"), ("twice-turned", "opposite 0 4"), ("square", "parallel 0 8"), ("square-turned", "opposite 0 8")]:
+        case("one-function-others-" + name, 1, "its argument is not affine", evidence=f"evidence bound\nv w 0 -1\n{line}\ntree\nleaf", **base)
 
 
 def bounds_of_convex(base, tree, dead):
@@ -2305,8 +2363,10 @@ def simplices_and_others(base, evidence):
          evidence=evidence(["2 0 1 2"], cells), **base)
     case("simplices-behind-others", 1, "no direction moves touched kink 2", evidence=evidence(block, cells), **base)
     bound_net("simplices-sigmoid", [(1, 0), (-1, 0)], column([1, 2]), [helper.make_node("Sigmoid", ["s"], ["o"], "sigma")])
-    case("simplices-sigmoid", 2, "adjoints behind a transcendental operator", evidence=evidence(block, cells),
-         **{**base, "model": "simplices-sigmoid.onnx", "touched": 2})
+    case("simplices-sigmoid", 0, "VERIFIED", evidence=evidence(block, cells), **{**base, "model": "simplices-sigmoid.onnx", "touched": 2})
+    bound_net("simplices-sigmoid-out", [(1, 0), (-1, 0)], column([1, -2]), [helper.make_node("Sigmoid", ["s"], ["o"], "sigma")])
+    case("simplices-sigmoid-out", 1, "not inside the simplex", evidence=evidence(block, cells),
+         **{**base, "model": "simplices-sigmoid-out.onnx", "touched": 2})
 
 
 def simplices_of_windows(base, evidence):
@@ -4735,7 +4795,7 @@ def needs():
             ("extreme-constant", "its input must be an activation", [node("Max", ["a", "b"], ["c"]), node("Add", ["x", "c"], ["out"])], dict(a=[1.0, 2.0, 3.0, 4.0], b=[1.0, 1.0, 2.0, 2.0]), dict(), 17),
             ("filled-without", "which ONNX does not allow there", [node("ConstantOfShape", ["s"], ["c"]), node("Reshape", ["x", "c"], ["out"])], dict(), dict(s=[2]), 17),
             ("filled-minus", "not a shape", [node("ConstantOfShape", ["s"], ["c"], value=numpy_helper.from_array(np.int64([8]))), node("Reshape", ["x", "c"], ["out"])], dict(), dict(s=[-1]), 17),
-            ("listed-rows", "not lists", [node("Concat", ["s", "t"], ["c"], axis=0), node("Reshape", ["x", "c"], ["out"])], dict(), dict(s=[[-1]], t=[[8]]), 17),
+            ("listed-rows", "integers that are no lists", [node("Concat", ["s", "t"], ["c"], axis=0), node("Reshape", ["x", "c"], ["out"])], dict(), dict(s=[[-1]], t=[[8]]), 17),
             ("negated-integers", "the result is no integer of the type", [node("Neg", ["s"], ["c"]), node("Reshape", ["x", "c"], ["out"])], dict(), dict(s=[-2**63, -8]), 17),
             ("tile-few", "not a number of repeats for each axis", [node("Tile", ["x", "r"], ["out"])], dict(), dict(r=[1, 2]), 17),
             ("tile-zero", "not a number of entries", [node("Tile", ["x", "r"], ["out"])], dict(), dict(r=[1, 0, 2]), 17),

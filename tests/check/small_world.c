@@ -496,20 +496,18 @@ holds(const world *w, const near *v, size_t s, size_t e)
   RATIONAL(c);
   RATIONAL(off);
   RATIONAL(r);
-  unfixed(&c, &v[s].c[e / w->net.apart], NEAR_BITS);
-  unfixed(&r, &v[s].r, NEAR_BITS);
+  unfixed(&c, &v[s].c[e / w->net.apart], w->net.near_bits);
+  unfixed(&r, &v[s].r, w->net.near_bits);
   mpq_sub(&off, &c, &w->y[s][e]);
   mpq_abs(&off, &off);
   return world_below(w, s, &off, &r);
 }
 
 bool
-world_near(world *w, unsigned long bits)
+world_near(world *w, unsigned long bits, bool few)
 {
   bool all = true;
-  near_forget(&w->net);
-  session_set_bits(bits);
-  near_prepare_beside_words(&w->net);
+  near_prepare(&w->net, bits, few);
   for (size_t s = 0; s < w->net.n_steps; s++)
     w->net.steps[s].asked = true;
   for (size_t b = 0; b < w->net.apart; b++) {

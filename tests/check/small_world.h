@@ -22,8 +22,8 @@ void world_begin(world *w, size_t n, const rational *x);
 step *world_add(world *w, kind k, size_t n, size_t width);
 void world_values(world *w); /* fills y anew, of the weights as they are */
 void world_move(world *w);   /* moves what is in wrt, by less than 2^-300 of it */
-/* Do near values hold those of y, with so many bits of intervals? All steps are asked. */
-bool world_near(world *w, unsigned long bits);
+/* Do near values hold those of y, with so many bits? Few: factors of wide rows are rounded to machine words. All steps are asked. */
+bool world_near(world *w, unsigned long bits, bool few);
 /* Is a at most b? Where they are rounded and near each other, both are said to hold. */
 bool world_below(const world *w, size_t s, const rational *a, const rational *b);
 

@@ -73,7 +73,7 @@ check_cut(world *w)
 {
   world_values(w);
   point_evaluate(&w->p);
-  ck_assert(world_near(w, 64));
+  ck_assert(world_near(w, 64 + GUARD, false));
 }
 
 /* The difference of two, one more than it seems, one less. */
@@ -158,7 +158,7 @@ START_TEST(domains_are_asked_of_what_is_not_seen)
   add_entries(&w, PIECEWISE, 1)->n_kinks = 1;
   world_values(&w);
   point_evaluate(&w.p);
-  ck_assert(world_near(&w, 64));
+  ck_assert(world_near(&w, 64 + GUARD, false));
   near *v = near_values(&w.p, 0, NULL);
   ck_assert(v[0].known && !v[1].known);
   near_free(&w.p, v);
@@ -232,9 +232,9 @@ START_TEST(a_constant_line_is_zero)
   world_begin(&w, 3, x);
   step *st = add_normalization(&w, 3, _i == 0 ? &zero : two_to(-900, false));
   point_evaluate(&w.p);
-  near_prepare_beside_words(&w.net);
   st->asked = w.net.steps[0].asked = true;
   session_set_bits(_i == 1 ? 900 : 64);
+  near_prepare(&w.net, session_bits + GUARD, false);
   near *v = near_values(&w.p, 0, &open);
   ck_assert(v[1].known == (_i == 1) && !open);
   for (size_t i = 0; i < 3; i++)

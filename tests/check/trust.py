@@ -35,7 +35,7 @@ KINDS = {
     "formula refutation": (["formula"], "formula"), "formula opposite": (["formula"], "formula"),
     "arrangement": ([], "arrangement"), "update": ([], "update"), "stepped": ([], "stepped"), "identity": ([], "identity"), "direction": ([], "direction"), "segment": ([], "segment"), "regions": ([], "regions"),
     "patterns": (["followed", "program"], "patterns"),
-    **{f"program {evidence}": (["followed", "program"], "program") for evidence in ("ad", "hull", "unanimous", "separator")},
+    **{f"program {evidence}": (["followed", "program"], "program") for evidence in ("ad", "hull", "unanimous")}, "program separator": (["followed", "program"], "cones"),
     **{f"unrolled {evidence}": (["model", "followed"], "unrolled") for evidence in ("ad", "hull", "separator")},
     **{f"network {evidence}": (["model", "network"], "network")
        for evidence in ("ad", "mix", "hull", "simplices", "separator", "bound", "compensation")},

@@ -194,6 +194,9 @@ static void spoil_wrong_field(parts *p)
   put_int(&p->tensor, 5, 1);
 }
 static void spoil_typed_count(parts *p) { retype(p, 6, 3), put_int(&p->tensor, 5, 1); }
+static void spoil_parts_count(parts *p) { retype(p, 22, 3), put_int(&p->tensor, 5, 1); }
+static void spoil_parts_raw(parts *p) { retype(p, 21, 3), put_bytes(&p->tensor, 9, "abc", 3); }
+static void spoil_parts_byte(parts *p) { retype(p, 22, 2), put_int(&p->tensor, 5, 256); }
 static void spoil_i8(parts *p) { retype(p, 3, 1), put_int(&p->tensor, 5, 128); }
 static void spoil_i16(parts *p) { retype(p, 5, 1), put_int(&p->tensor, 5, (uint64_t)-32769); }
 static void spoil_i32(parts *p) { retype(p, 6, 1), put_int(&p->tensor, 5, 1ull << 31); }
@@ -495,6 +498,9 @@ static const struct {
   { spoil_two_fields, "both in int32_data and in int64_data" },
   { spoil_wrong_field, "tensor \"w\": int32_data is no field for entries of type FLOAT" },
   { spoil_typed_count, "tensor \"w\": int32_data holds 1 entries; expected 3 for int32 [3]" },
+  { spoil_parts_count, "tensor \"w\": int32_data holds 1 entries; expected 2 for int4 [3]" },
+  { spoil_parts_raw, "tensor \"w\": raw_data holds 3 bytes; expected 2 for uint4 [3]" },
+  { spoil_parts_byte, "tensor \"w\": int32_data entry 0 (256) is no int4" },
   { spoil_i8, "tensor \"w\": int32_data entry 0 (128) is no int8" },
   { spoil_i16, "tensor \"w\": int32_data entry 0 (-32769) is no int16" },
   { spoil_i32, "(2147483648) is no int32" },
@@ -693,6 +699,33 @@ START_TEST(packing)
     if (run.size != 0)
       put_message(&p.tensor, 5, &run);
     bytes_clear(&run);
+    expect(&p, text);
+  }
+}
+END_TEST
+
+/* Integers of 4 and 2 bits share bytes, the first entry in the lowest bits; int32_data has a byte in each number. */
+START_TEST(parts_of_bytes)
+{
+  static const struct {
+    unsigned type;
+    uint64_t n;
+    const char *bytes, *text;
+  } each[] = {{21, 3, "\xf1\x08", "uint4 [3] 1 15 8"}, {22, 3, "\xf1\x08", "int4 [3] 1 -1 -8"}, {22, 4, "\x70\x9f", "int4 [4] 0 7 -1 -7"},
+              {25, 5, "\xe4\x03", "uint2 [5] 0 1 2 3 3"}, {26, 5, "\xe4\x02", "int2 [5] 0 1 -2 -1 -2"}, {22, 1, "\x08", "int4 [1] -8"}};
+
+  for (size_t i = 0; i < 2 * sizeof each / sizeof each[0]; i++) {
+    parts p = sound_parts();
+    const size_t k = i / 2, size = strlen(each[k].bytes);
+    char text[200];
+
+    retype(&p, each[k].type, each[k].n);
+    if (i % 2 == 0)
+      put_bytes(&p.tensor, 9, each[k].bytes, (unsigned)size);
+    else
+      for (size_t e = 0; e < size; e++)
+        put_int(&p.tensor, 5, (unsigned char)each[k].bytes[e]);
+    snprintf(text, sizeof text, "opset 17\ntensor w %s\n" PORTS NODE, each[k].text);
     expect(&p, text);
   }
 }
@@ -1079,6 +1112,7 @@ main(void)
   tcase_add_test(tests, refused_by_name);
   tcase_add_test(tests, a_step_has_its_own_types);
   tcase_add_test(tests, packing);
+  tcase_add_test(tests, parts_of_bytes);
   tcase_add_test(tests, packed_floats);
   tcase_add_test(tests, other_fields);
   tcase_add_test(tests, truncations);

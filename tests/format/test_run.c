@@ -308,7 +308,7 @@ START_TEST(an_update)
   ck_assert(clarke_run_setting_find(g, "nesterov")->is_flag && clarke_run_setting_find(g, "nesterov")->flag);
   ck_assert(!clarke_run_setting_find(g, "foreach")->is_flag && clarke_run_setting_find(g, "foreach")->n == 0);
   ck_assert_str_eq(clarke_run_setting_find(g, "name")->text, "a");
-  ck_assert(clarke_run_setting_find(g, "t")->of_tensor && mpq_cmp_ui(clarke_run_setting_find(g, "t")->number[0], 2, 1) == 0);
+  ck_assert(clarke_run_setting_find(g, "t")->bits == 24 && clarke_run_setting_find(g, "lr")->bits == 53 && mpq_cmp_ui(clarke_run_setting_find(g, "t")->number[0], 2, 1) == 0);
   ck_assert_ptr_null(clarke_run_setting_find(g, "eps"));
   clarke_run_description_clear(&r);
   free(whole_text);

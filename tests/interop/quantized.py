@@ -23,6 +23,7 @@ import warnings
 from collections import Counter
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import onnx
 import onnxruntime
@@ -35,6 +36,7 @@ from readings import Programs, unlike, unlike_prints
 
 NEAR = 1e-3  # a quotient is nearer to a half than that: drawn again
 TYPES = [np.int8, np.uint8, np.int16, np.uint16]
+PARTS = [ml_dtypes.int4, ml_dtypes.uint4]  # two in a byte; ONNX Runtime has none of 2 bits there
 
 
 class Network:
@@ -76,7 +78,7 @@ class Network:
         """(inputs for a scale and a zero point, attributes); n: one number of each, or as many."""
         shape = (n,) if n > 1 else [(), (1,)][self.rng.integers(2)]
         scale = self.rng.uniform(0.01, 0.2, shape).astype(np.float32)
-        zero = self.rng.integers(-4 if kind in (np.int8, np.int16) else 0, 9, shape).astype(kind)
+        zero = self.rng.integers(-4 if kind in (np.int8, np.int16, ml_dtypes.int4) else 0, 8 if kind in PARTS else 9, shape).astype(kind)
         return [self.tensor(np.asarray(scale)), self.tensor(np.asarray(zero))]
 
     def quantize(self, x, channels, axis):
@@ -95,9 +97,11 @@ class Network:
         way = self.rng.integers(3)
         if way == 0:
             kind, many = self.kind(), dims[0] if self.rng.random() < 0.5 else 1
-            info = np.iinfo(kind)
+            if self.opset >= 21 and self.rng.random() < 0.4:
+                kind = PARTS[self.rng.integers(2)]
+            info = ml_dtypes.iinfo(kind)
             scales = self.scales(kind, many)
-            return self.node("DequantizeLinear", [self.stored(self.rng.integers(info.min, info.max + 1, dims).astype(kind)), *scales],
+            return self.node("DequantizeLinear", [self.stored(self.rng.integers(int(info.min), int(info.max) + 1, dims).astype(kind)), *scales],
                              **({"axis": int(self.rng.choice([0, -len(dims)]))} if many > 1 else {}))
         w = self.stored((self.rng.standard_normal(dims) / np.sqrt(np.prod(dims[1:]))).astype(np.float32))
         return self.quantize(w, dims[0], 0) if way == 1 else w

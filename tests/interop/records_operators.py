@@ -5,6 +5,7 @@
 
 And what is refused says where, and what to do.
 """
+import json
 import os
 import subprocess
 import sys
@@ -323,7 +324,12 @@ def gathered(how, x, w):
     return (x * w).new_zeros(1).scatter_reduce(0, ZEROS[:len(w)], x * w, how, include_self=False)
 
 
-# Parameters at kinks and ties, a function of ones and them, and the verdict that the definition gives AD's gradient.
+def at_places(how, x, w, *places):
+    """The largest or smallest at each of three places, of lines that are not equally long."""
+    return (x * w).new_full((3,), -1.0 if how == "amax" else 9.0).scatter_reduce(0, torch.tensor(places), x * w, how)
+
+
+# Parameters at kinks and ties, a function of ones and them, and the verdict, perhaps the zone, that the definition gives AD's gradient.
 DECIDED = {
     "threshold: 0 is a side's": ([1.0], lambda x, w: F.threshold(x * w, 1.0, 1.0).sum(), "in-bouligand"),
     "threshold: w - 1 has 1": ([1.0], lambda x, w: (F.threshold(x * w, 1.0, 1.0) - F.threshold(2 - x * w, 1.0, 1.0)).sum(), "not-in-clarke"),
@@ -333,6 +339,12 @@ DECIDED = {
     "amax: halves": ([1.0, 1.0], lambda x, w: gathered("amax", x, w + 1).sum(), "in-clarke"),
     "amax and amin: their sum": ([1.0, 1.0], lambda x, w: (gathered("amax", x, w + 1) + gathered("amin", x, w + 1)).sum(), "in-bouligand"),
     "amax: thirds of 1, 2 and 0": ([1.0], lambda x, w: (lambda v: gathered("amax", torch.ones(3), torch.cat([v, 2 * v - 1, torch.ones(1)])).sum())(x * w), "in-clarke"),
+    "cummax: nothing is tied": ([3.0, 1.0, 2.0], lambda x, w: (x * w).cummax(0)[0].sum(), "in-bouligand", "regular"),
+    "cummin: nothing is tied": ([1.0, 3.0, 2.0], lambda x, w: (x * w).reshape(1, 3, 1).cummin(1)[0].sum(), "in-bouligand", "regular"),
+    "cummax: the first two are tied": ([1.0, 1.0, 0.0], lambda x, w: (x * w).cummax(0)[0].sum(), "in-bouligand", "bifurcation"),
+    "amax at places: nothing is tied": ([2.0, 1.0, 3.0], lambda x, w: at_places("amax", x, w, 0, 0, 1).sum(), "in-bouligand", "regular"),
+    "amin at places: nothing is tied": ([2.0, 1.0, 3.0], lambda x, w: at_places("amin", x, w, 2, 0, 2).sum(), "in-bouligand", "regular"),
+    "amax at places: one is what was there": ([-1.0, 1.0, 3.0], lambda x, w: at_places("amax", x, w, 0, 1, 1).sum(), "in-clarke", "bifurcation"),
     "median: halves": ([1.0, 1.0, 2.0], lambda x, w: (x * w).median(), "in-clarke"),
     "median: smooth": ([1.0, 2.0, 3.0], lambda x, w: (x * w).median(), "in-bouligand"),
     "prod: one zero": ([0.0, 2.0, 3.0], lambda x, w: (x * w).prod(), "in-bouligand"),
@@ -399,13 +411,15 @@ class At(nn.Module):
         return self.f(x, self.w)
 
 
-def decided(folder, w, f, verdict):
+def decided(folder, w, f, verdict, zone=None):
     run, model = os.path.join(folder, "run"), At(w, f)
     with clarke.record(run, model):
         model(torch.ones(len(w))).backward()
     answer = clarke.audit(run)
     if answer.gradient["explained"] is not True or answer.verdict != verdict:
         return f"{answer.verdict}: {answer.reason}: {answer.gradient}"
+    if zone is not None and json.loads(answer.json)["zone"] != zone:
+        return f"zone {json.loads(answer.json)['zone']}"
     with open(os.path.join(run, "proof"), "wb") as out:
         out.write(answer.proof)
     said = subprocess.run([CHECK, os.path.join(run, "proof")], capture_output=True, text=True)

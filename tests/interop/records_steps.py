@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 
+import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -292,6 +293,42 @@ class Both(nn.Module):
 
     def forward(self, x):
         return self.judged(torch.relu(self.made(x)))
+
+
+def kept_short(folder):
+    """Settings in tensors and in numpy's floats: PyTorch's own step is never called another's, and betas in tensors are not passed over."""
+    def short(x):
+        return torch.tensor(x)
+
+    asked = [(O.Adam, {"lr": short(0.1)}, None), (O.NAdam, {"lr": short(0.1)}, None), (O.RAdam, {"lr": short(0.1), "foreach": True}, None),
+             (O.Adagrad, {"lr": short(0.1), "lr_decay": 0.1}, None), (O.Adamax, {"lr": short(0.1)}, None), (O.Adafactor, {"lr": short(0.1)}, None),
+             (O.AdamW, {"lr": np.float32(0.1)}, None), (O.Adam, {"lr": short(0.1), "betas": (short(0.5), short(0.9)), "foreach": False}, None),
+             (O.Adam, {"lr": short(0.1).double(), "betas": (short(0.5).double(), short(0.75).double()), "foreach": False}, BITS),
+             (O.AdamW, {"lr": 0.1, "eps": np.float32(0.001)}, BITS), (O.SGD, {"lr": short(0.1), "momentum": 0.9}, BITS),
+             (O.SGD, {"lr": 0.1, "momentum": 0.9, "maximize": np.bool_(True)}, BITS)]
+    for i, (make, settings, answer) in enumerate(asked):
+        run = os.path.join(folder, f"short-{i}")
+        train(run, make, settings, torch.float64, steps=4)
+        said = ask(run, 3)
+        expect(said["holds"] is not False and (answer is None or said["answer"] == answer), f"{make.__name__} {settings}: {said}")
+        expect(said["holds"] or "kept in a tensor" in said["why"], f"{make.__name__} {settings}: {said['why']}")
+
+
+def loaded(folder):
+    """A state that was loaded: ASGD's step size, a float32, is in a tensor of the parameters' type then."""
+    for how in (False, True):
+        run, model, (x, y) = os.path.join(folder, f"loaded-{how}"), network(torch.float64), data(torch.float64)
+        optimizer = O.ASGD(model.parameters(), lr=1.0, lambd=0.1, foreach=how)
+        for k in range(4):
+            optimizer.zero_grad()
+            with clarke.record(run, model, optimizer=optimizer, light=True, again=False):
+                F.cross_entropy(model(x), y).backward()
+            optimizer.step()
+            said = ask(run)
+            expect(said["holds"], f"ASGD, loaded after two steps, foreach {how}, step {k}: {said}")
+            if k == 1:
+                state, optimizer = optimizer.state_dict(), O.ASGD(model.parameters(), lr=1.0, lambd=0.1, foreach=how)
+                optimizer.load_state_dict(state)
 
 
 def several(folder):
@@ -835,7 +872,7 @@ def away(run, name, by):
 def main():
     torch.manual_seed(7)
     with tempfile.TemporaryDirectory() as folder:
-        for part in (programs, fault, places, hooked, changed_gradients, accumulated, several, averages, not_made, outermost, tampered, sparse, whole, libraries, epsilon, own, package):
+        for part in (programs, fault, places, hooked, changed_gradients, accumulated, kept_short, loaded, several, averages, not_made, outermost, tampered, sparse, whole, libraries, epsilon, own, package):
             part(folder)
     finish()
 

@@ -28,9 +28,50 @@ import clarke  # noqa: E402
 from expect import expect, finish  # noqa: E402
 
 
+SEEN = {"along": 0, "may": 0}
+
+
 def told(model, x, y=None, loss=None):
     answer = clarke.audit(model, x, y, loss)
     return answer, {entry["parameter"]: entry for entry in answer.zero_gradients or ()}
+
+
+def moved(model, direction, t):
+    """The parameters at w + t (w' - w), in float64; the direction as its definition in the documentation has it."""
+    i, there = 0, {}
+    for name, p in model.named_parameters():
+        here = p.detach().double()
+        by = [((i + k + 1) * direction["multiplier"] % direction["modulus"] - direction["modulus"] // 2) for k in range(p.numel())]
+        way = here + torch.tensor(by, dtype=torch.float64).reshape(p.shape) * 2.0 ** -direction["step"] - here
+        there[name], i = (here + t * way).requires_grad_(), i + p.numel()
+    return there
+
+
+class At(nn.Module):
+    """The model at other parameters, in float64."""
+
+    def __init__(self, model, there):
+        super().__init__()
+        self.model, self.there = [model], there
+
+    def forward(self, x):
+        buffers = {n: b.double() if b.is_floating_point() else b for n, b in self.model[0].named_buffers()}
+        return torch.func.functional_call(self.model[0], {**self.there, **buffers}, (x,))
+
+
+def expect_along(answer, zero, model, loss, what):
+    """Of the entries that autograd has as 0 at w at least so many are others at w + t (w' - w), for all t."""
+    direction = answer.report["zero_direction"]
+    if direction is None:
+        return expect(all(entry.get("along", 0) == 0 for entry in zero.values()), f"{what}: {zero}")
+    at = {}
+    for t in (0, 1, 2.0**-5, 2.0**-12):
+        there = moved(model, direction, t)
+        at[t] = dict(zip(there, torch.autograd.grad(loss(At(model, there)), list(there.values()), allow_unused=True), strict=True))
+    for name, entry in zero.items():
+        for t in (1, 2.0**-5, 2.0**-12):
+            other = 0 if at[t][name] is None else int(((at[0][name] == 0) & (at[t][name] != 0)).sum())
+            expect(other >= entry.get("along", 0), f"{what}: {name}: {entry}, autograd has {other} at {t}")
 
 
 def mlp():
@@ -57,6 +98,9 @@ def zero_initialised():
         p.data.zero_()
     answer, zero = told(model, x, y, F.cross_entropy)
     expect(zero["0.weight"]["why"] == {"weights or constants that are 0": 12} and zero["0.weight"]["nearby"] == 12, f"zeros: {zero}")
+    expect("0.weight (weights or constants that are 0, a direction is known along which it is not)" in answer.summary[1], f"zeros: {answer}")
+    expect(zero["0.weight"]["along"] > 0 and zero["2.weight"]["along"] > 0, f"zeros: {zero}")
+    expect_along(answer, zero, model, lambda m: F.cross_entropy(m(x.double()), y), "zeros")
     expect(zero["2.weight"]["zero"] == 8 and zero["2.weight"]["stays"] == 0 and "2.bias" not in zero, f"zeros: {zero}")
 
 
@@ -68,6 +112,8 @@ def at_kinks():
     answer, zero = told(model, x, y, F.cross_entropy)
     w = zero["0.weight"]
     expect((w["zero"], w["nearby"], w["why"]) == (12, 0, {"slope 0 taken at a kink": 12}), f"kinks: {w}")
+    expect(w["along"] > 0, f"kinks: {w}")
+    expect_along(answer, zero, model, lambda m: F.cross_entropy(m(x.double()), y), "kinks")
 
 
 def saturated():
@@ -208,6 +254,9 @@ def compare(number, rng):
             there = gradients(model, x, near, rng)[name]
             expect(count(there, 0) >= entry["stays"], f"drawn {number}: {name}: {entry}, nearby autograd has {count(there, 0)}")
             expect(count(there, 1e5 * near) >= entry["nearby"], f"drawn {number}: {name}: {entry}, nearby {count(there, 1e5 * near)} are small")
+    expect_along(answer, zero, model, lambda m: m(x.double()).pow(2).sum(), f"drawn {number}")
+    SEEN["along"] += sum(entry.get("along", 0) for entry in zero.values())
+    SEEN["may"] += sum(entry.get("zero", 0) - entry.get("stays", 0) for entry in zero.values())
     return sum(entry.get("zero", 0) for entry in zero.values())
 
 
@@ -217,6 +266,7 @@ def main():
     rng = torch.Generator().manual_seed(OPTIONS.seed)
     said = sum(compare(i, rng) for i in range(OPTIONS.networks))
     expect(said > 10 * OPTIONS.networks, f"of drawn networks {said} entries are said to be 0")
+    print(f"of {SEEN['may']} entries of drawn networks that are 0 and may change {SEEN['along']} do along a direction")
     finish()
 
 

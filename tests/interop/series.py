@@ -229,6 +229,10 @@ def run(net, x, along):
                 y = array(v.shape, lambda i: v[i] + w[i[0] if w.ndim < v.ndim or v.ndim == 1 else i])
             elif op == "Add":
                 y = array(v.shape, lambda i: v[i] + values[inputs[1]][b][i])
+            elif op == "Sub":
+                y = array(v.shape, lambda i: v[i] - values[inputs[1]][b][i])
+            elif op == "Neg":
+                y = array(v.shape, lambda i: v[i].times(Fraction(-1)))
             elif op == "Mul":
                 y = array(v.shape, lambda i: v[i] * values[inputs[1]][b][i])
             elif op == "Div":

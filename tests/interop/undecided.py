@@ -94,7 +94,7 @@ def model_of(net, x):
 
 
 CLASSES = ["dense", "leaky", "abs", "clip", "conv", "pool", "residual", "batchnorm", "training", "layernorm", "instancenorm",
-           "product", "quotient", "root", "elu", "softmax", "extremes"]
+           "product", "quotient", "root", "elu", "softmax", "extremes", "paired"]
 # What PyTorch does at ties of these no file says: with the first of the largest the profile is one.
 TIES = "".join(f"tie {op} first\n" for op in ("Maximum", "Minimum", "ReduceMax", "ReduceMin", "TopK"))
 
@@ -147,7 +147,14 @@ def draw_network(kind, d):
         shape = shape[:-1] + (1 if op != "Tile" else 2 * shape[-1],)
         return add(op, shape, v), shape
 
-    samples = d.randint(1, 3) if kind != "training" else d.randint(2, 3)
+    def paired(v, shape):
+        """relu(z) - relu(-z), which is z; or less often |z|, relu(z) + z, and so on."""
+        sides = [add("Relu", shape, v), add("Relu", shape, add("Neg", shape, v))]
+        if d.random() < 0.2:
+            sides[1] = v
+        return add("Sub" if d.random() < 0.75 else "Add", shape, *sides)
+
+    samples = d.randint(1, 3) if kind not in ("training", "paired") else d.randint(2, 3 if kind == "training" else 4)
     x = [np.array([d.choice([-2, -1, 0, 0, 1, 1, 2]) for _ in range(int(np.prod(shape)))], object).reshape(shape)
          for _ in range(samples)]
     trains = lambda: d.random() < 0.7  # noqa: E731
@@ -181,7 +188,9 @@ def draw_network(kind, d):
             if d.random() < 0.6:
                 net.parameters[shift][...] = 0
             v = add(op, shape, v, scale, shift, **a)
-        if d.random() < 0.85:
+        if kind == "paired" and d.random() < 0.7:
+            v = paired(v, shape)
+        elif d.random() < 0.85:
             v = activation(v, shape)
         if kind in ("product", "quotient", "root", "softmax") and d.random() < 0.7:
             v = mixed(v, shape)
@@ -200,7 +209,7 @@ def draw_network(kind, d):
     if net.nodes and net.nodes[-1][0] == "Flatten" and len(net.nodes) == 1:
         return None
     size = sum(net.parameters[n].size for n in net.trains)
-    if size == 0 or size > 14:
+    if size == 0 or size > (20 if kind == "paired" else 14):
         return None
     targets = [np.array([d.choice([-1, 0, 1]) for _ in range(int(np.prod(shape)))], object).reshape(shape) for _ in x] \
         if d.random() < 0.5 else None

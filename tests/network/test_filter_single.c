@@ -236,6 +236,7 @@ START_TEST(distances_of_arguments)
 
   for (int round = 0; round < 100; round++) {
     const bool told = round % 2 == 0;
+    double kinks[CLARKE_MAX_KINKS];
     clarke_margin **margin;
     clarke_enclosure *x;
     clarke_model m;
@@ -251,13 +252,15 @@ START_TEST(distances_of_arguments)
     o.c.f.margin = margin;
     draw_operand(&o.c, o.g.input, &state);
     x = &o.c.f.value[o.g.input];
+    for (size_t k = 0; k < o.s->pieces.n_kinks; k++)
+      kinks[k] = mpq_get_d(o.s->pieces.kink[k]);
     for (size_t i = 0; i < ROWS; i++) {
       clarke_branch piece[COLUMNS];
 
       clarke_enclosure_row_bounds(&o.c.f, x, i, o.c.f.bound);
       for (size_t j = 0; j < COLUMNS; j++)
         piece[j] = i == 2 || o.c.f.bound[j] > 0.2 ? CLARKE_OPEN : 0;
-      clarke_measure_arguments(&o.c.f, o.s, false, x->y + i * COLUMNS, told ? piece : NULL, i);
+      clarke_measure_arguments(&o.c.f, o.s, kinks, false, x->y + i * COLUMNS, told ? piece : NULL, i);
     }
     for (size_t j = 0; j < COLUMNS; j++) {
       const clarke_margin *m_j = &margin[o.c.f.step][j];

@@ -7,6 +7,7 @@
 #include "networks.h"
 
 #include "network/graph/build.h"
+#include "network/pass/analytic.h"
 #include "network/pass/filter/filter.h"
 #include "network/pass/filter/norms.h"
 
@@ -144,6 +145,38 @@ check_step(scene *c, const clarke_step *s, clarke_tensor *x, uint64_t *state)
   return decided;
 }
 
+/* A function of the true entries, by Arb, is where its enclosure says; arguments beyond the last cell have no bounds, and those that are
+ * off by more than a cell have the bounds of any slope. */
+static void
+check_function(scene *c, const clarke_step *s, uint64_t *state)
+{
+  const size_t v = s->in[0].value, entries = c->f.g->values[v].count * c->f.n;
+  arb_t y, near;
+
+  arb_init(y);
+  arb_init(near);
+  draw_operand(c, v, state);
+  if (draw_below(state, 4) == 0)
+    for (size_t e = 0; e < entries; e++)
+      c->truth[v][e] += 16, c->f.value[v].y[e] += 16;
+  clarke_enclosure_drop(&c->f.value[s->out]);
+  OK(clarke_filter_analytic(&c->f, s));
+  ck_assert(c->f.value[s->out].known == !clarke_step_has_domain(s));
+  for (size_t e = 0; e < entries && c->f.value[s->out].known; e++) {
+    const double bound = clarke_enclosure_bound_at(&c->f, &c->f.value[s->out], e / c->f.n, e % c->f.n);
+
+    arb_set_d(y, c->truth[v][e]);
+    clarke_analytic_value(y, y, s->function, 120);
+    arb_set_d(near, c->f.value[s->out].y[e]);
+    arb_sub(y, y, near, 200);
+    ck_assert_msg(fabs(arf_get_d(arb_midref(y), ARF_RND_DOWN)) <= bound, "function %d: %g off, %g said", (int)s->function,
+                  arf_get_d(arb_midref(y), ARF_RND_DOWN), bound);
+    ck_assert(bound < 1e3 || s->function == CLARKE_EXP);
+  }
+  arb_clear(y);
+  arb_clear(near);
+}
+
 /* What the plain evaluator follows; of windows those of inputs, whose entries no earlier step makes alike. */
 static bool
 is_followed(const clarke_graph *g, const clarke_step *s)
@@ -182,6 +215,25 @@ START_TEST(steps_hold_what_may_be)
     ck_assert_msg(seen[kind] > 10 || kind == CLARKE_ANALYTIC || kind == CLARKE_SOFTMAX || kind == CLARKE_NORMALIZE,
                   "kind %d: %zu steps", kind, seen[kind]);
   ck_assert_uint_gt(decided, 100);
+}
+END_TEST
+
+/* One step of each function, of four entries and three samples. */
+START_TEST(functions_hold_what_may_be)
+{
+  clarke_operand x = {.value = 0, .coef = 1};
+  clarke_value values[2] = {{.count = 4}, {.count = 4}};
+  clarke_step s = {.kind = CLARKE_ANALYTIC, .function = (clarke_function)_i, .out = 1, .n_in = 1, .in = &x};
+  clarke_graph g = {.samples = 3, .n_values = 2, .n_steps = 1, .values = values, .steps = &s, .output = 1};
+  uint64_t state = 5 + (uint64_t)_i;
+
+  for (int round = 0; round < 200; round++) {
+    scene c;
+
+    begin(&c, &g, NULL, round % 2 == 0, false);
+    check_function(&c, &s, &state);
+    end(&c);
+  }
 }
 END_TEST
 
@@ -327,6 +379,7 @@ MODULE(filter_steps)
   TCase *tests = tests_of("steps of a filter");
 
   tcase_add_test(tests, steps_hold_what_may_be);
+  tcase_add_loop_test(tests, functions_hold_what_may_be, 0, CLARKE_N_FUNCTIONS);
   tcase_add_test(tests, inherited);
   tcase_add_test(tests, added_roundings);
   tcase_add_test(tests, numbers);

@@ -206,10 +206,10 @@ END_TEST
 /* The refusal of an operator names the node, and says what to do. */
 START_TEST(unsupported_operators)
 {
-  static const char *const ops[] = {"QLinearConv", "It jumps", "NonZero", "It computes a shape", "RandomNormal", "It draws numbers", "Tan", "folds it",
+  static const char *const ops[] = {"NonZero", "It computes a shape", "RandomNormal", "It draws numbers", "Tan", "folds it",
                                     "Det", "Record the training step"};
 
-  for (size_t i = 0; i < 10; i += 2) {
+  for (size_t i = 0; i < 8; i += 2) {
     clarke_builder b = {.g = &g, .m = &m};
 
     begin(16, SHAPE(1, 2,));

@@ -222,6 +222,7 @@ START_TEST(enclosures_decide_strictly_and_measure)
 
     if (begin(&c, &state, round)) {
       clarke_margin **margin = clarke_margin_rows(&c.g, c.r.samples);
+      bool inside = false;
       clarke_matrix input;
       clarke_forward f;
       size_t sample[16];
@@ -232,7 +233,8 @@ START_TEST(enclosures_decide_strictly_and_measure)
         sample[j] = j;
       OK(clarke_constants_init(&c.r.constants, &c.g, &error));
       OK(clarke_samples_matrix(&input, &c.x, sample, c.r.samples, &error));
-      OK(clarke_forward_refine(c.r.piece, c.r.ties, margin, &c.r.constants, &input, &c.x, 63, &error));
+      OK(clarke_forward_refine(c.r.piece, c.r.ties, margin, &inside, &c.r.constants, &input, &c.x, 63, &error));
+      ck_assert(!inside); /* not asked for */
       decided += agrees(&c, c.r.piece, NULL, c.r.samples, true);
       OK(clarke_replay_pass(&f, &c.r, sample, c.r.samples, c.needed, &error));
       f.margin = clarke_margin_rows(&c.g, c.r.samples);

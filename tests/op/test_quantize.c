@@ -3,6 +3,7 @@
 #include "node.h"
 
 #include "op/floats.h"
+#include "op/qlinear.h"
 #include "op/quantize.h"
 #include "op/surrogate.h"
 
@@ -170,6 +171,111 @@ START_TEST(activations_are_rounded_and_saturated)
 }
 END_TEST
 
+/* Stored integers, by column and of one zero point; what nodes compute is a step more. */
+START_TEST(integers_lose_their_zero_points)
+{
+  static const int64_t stored[] = {5, 6, 7, 8}, zeros[] = {1, -2};
+  const clarke_quantized layout = {.rank = 2, .dims = {2, 2}, .axis = 1};
+  static const double expected[] = {4, 8, 6, 10};
+  static size_t in[] = {0, 1, 2};
+  size_t y, before;
+
+  give(0, false, (double[]){1, 2, 3, 4}, 4);
+  set_value(0, false, 2, layout.dims);
+  for (size_t v = 1; v < 3; v++) {
+    const size_t n = v == 1 ? 4 : 2;
+
+    give(v, true, (double[]){0, 0, 0, 0}, n);
+    if (v == 1)
+      g.values[v].rank = 2;
+    memcpy(g.values[v].dims, v == 1 ? layout.dims : (const size_t[]){2}, g.values[v].rank * sizeof(size_t));
+    free(g.values[v].real);
+    g.values[v].real = NULL;
+    g.values[v].integer = calloc(n, sizeof(int64_t));
+    memcpy(g.values[v].integer, v == 1 ? stored : zeros, n * sizeof(int64_t));
+    g.values[v].dtype = CLARKE_I8;
+  }
+  low.in = in;
+  low.n_in = 3;
+  y = clarke_quantized_difference(&low, &layout, 1, 2, &error);
+  ck_assert_msg(y != CLARKE_NONE && g.values[y].constant, "%s", error.text);
+  for (size_t e = 0; e < 4; e++)
+    ck_assert(g.values[y].real[e] == expected[e]);
+  y = clarke_quantized_difference(&low, &layout, 1, 3, &error);
+  for (size_t e = 0; e < 4; e++)
+    ck_assert(g.values[y].real[e] == (double)stored[e]);
+  before = g.n_steps;
+  y = clarke_quantized_difference(&low, &layout, 0, 2, &error);
+  ck_assert(y != CLARKE_NONE && !g.values[y].constant && g.n_steps > before);
+}
+END_TEST
+
+/* Of integers it must be known that they have 32 bits; where their sum may have more it is cast, and has a domain. */
+START_TEST(integers_are_added_up)
+{
+  static size_t in[] = {0, 1}, out[] = {CLARKE_NONE};
+
+  give(0, false, (double[]){5, -7, 9}, 3);
+  give(1, true, (double[]){0, 0, 0}, 3);
+  free(g.values[1].real);
+  g.values[1].real = NULL;
+  g.values[1].integer = calloc(3, sizeof(int64_t));
+  g.values[1].integer[1] = -1000;
+  g.values[1].dtype = CLARKE_I32;
+  low.in = in;
+  low.out = out;
+  low.n_in = 2;
+  ck_assert(!clarke_adds_integers(&low));
+  g.values[0].holds = CLARKE_HOLDS_INTEGERS;
+  ck_assert(clarke_adds_integers(&low));
+  ck_assert_int_eq(clarke_lower_integer_sum(&low, &error), CLARKE_EINPUT);
+  ck_assert_ptr_nonnull(strstr(error.text, "how large they may be"));
+  for (size_t k = 0; k < 2; k++) {
+    const clarke_value *y;
+    bool casts = false;
+    const size_t before = g.n_steps;
+
+    g.values[0].reach = k == 0 ? 65025 : INT32_MAX;
+    OK(clarke_lower_integer_sum(&low, &error));
+    y = &g.values[g.n_values - 1];
+    for (size_t i = before; i < g.n_steps; i++)
+      casts = casts || (g.steps[i].kind == CLARKE_ANALYTIC && g.steps[i].function == CLARKE_TRUNCATE);
+    ck_assert(casts == (k == 1) && y->holds == CLARKE_HOLDS_INTEGERS && y->reach == (k == 0 ? 66025 : INT32_MAX));
+  }
+}
+END_TEST
+
+/* A comparison is 0 or 1. By the rule all is passed, or what lies between the ends, or between what is rounded to them. */
+START_TEST(what_is_passed_lies_between)
+{
+  static const double x[] = {-5, -4.5, -4, 0, 3, 3.5, 4}, above[] = {0, 0, 0, 0, 1, 1, 1};
+  static const double within[] = {-4, -4, -4, 0, 3, 3, 3}, rounded[] = {-4.5, -4.5, -4, 0, 3, 3.5, 3.5};
+  steps_run run;
+  size_t made[3];
+
+  give(0, false, x, 7);
+  made[0] = clarke_compared(&low, "Greater", 0, 0.5, &error);
+  made[1] = clarke_surrogate_passed(&low, 0, CLARKE_SURROGATE_RANGE, -4, 3, &error);
+  made[2] = clarke_surrogate_passed(&low, 0, CLARKE_SURROGATE_ROUNDED, -4, 3, &error);
+  ck_assert(made[0] != CLARKE_NONE && made[1] != CLARKE_NONE && made[2] != CLARKE_NONE);
+  ck_assert_uint_eq(clarke_surrogate_passed(&low, 0, CLARKE_SURROGATE_ALL, -4, 3, &error), 0);
+  steps_begin(&run, &g);
+  for (size_t e = 0; e < 7; e++)
+    mpq_set_d(run.value[0][e], x[e]);
+  for (size_t i = 0; i < g.n_steps; i++)
+    for (size_t f = 0; f < 7; f++) {
+      mpq_set_ui(run.value[g.steps[i].out][f], 0, 1);
+      steps_one(&run, &g.steps[i], f);
+    }
+  for (size_t e = 0; e < 7; e++) {
+    ck_assert(mpq_get_d(run.value[made[0]][e]) == above[e]);
+    ck_assert(mpq_get_d(run.value[made[1]][e]) == within[e]);
+    ck_assert(mpq_get_d(run.value[made[2]][e]) == rounded[e]);
+  }
+  steps_end(&run);
+}
+END_TEST
+
 START_TEST(whole_numbers_are_kept_within)
 {
   static const double x[] = {-9, -4, -3, 0, 3, 4}, expected[] = {-4, -4, -3, 0, 3, 3};
@@ -277,6 +383,9 @@ main(void)
   tcase_add_test(tcase, great_integers_are_none);
   tcase_add_checked_fixture(nodes, begin_run, end);
   tcase_add_test(nodes, activations_are_rounded_and_saturated);
+  tcase_add_test(nodes, integers_lose_their_zero_points);
+  tcase_add_test(nodes, integers_are_added_up);
+  tcase_add_test(nodes, what_is_passed_lies_between);
   tcase_add_test(nodes, whole_numbers_are_kept_within);
   tcase_add_test(nodes, what_does_not_fit_is_refused);
   tcase_add_test(nodes, rules_have_names);

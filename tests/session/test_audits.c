@@ -183,12 +183,36 @@ START_TEST(zeros_of_papers)
   list = clarke_zeros_json(&a.s);
   ck_assert_uint_eq(json_array_size(list), 1);
   ck_assert_int_eq(json_integer_value(json_object_get(json_object_get(json_array_get(list, 0), "why"), "slope 0 taken at a kink")), 1);
+  ck_assert_int_eq(json_integer_value(json_object_get(json_array_get(list, 0), "along")), 1);
   json_decref(list);
   close_case(&a);
   answer_case(&a, "global-only");
   OK(clarke_audit_find_zeros(&a.s, &error));
   z = clarke_audit_zeros_of(&a.s, 0);
   ck_assert(z.ad.zero == 0 && !clarke_zero_causes(causes, sizeof causes, &z.ad) && *causes == '\0');
+  close_case(&a);
+}
+END_TEST
+
+/* The function of Lemma 2 is w, so that off 0 its gradient is 1 in any direction. Afterwards the weights are as before. */
+START_TEST(a_direction_off_zero)
+{
+  json_t *direction;
+  asked a;
+
+  answer_case(&a, "lemma2");
+  OK(clarke_audit_find_zeros(&a.s, &error));
+  ck_assert(a.s.moved.known && a.s.moved.along[0] == 1 && a.s.graph.parameters[0].real[0] == 0);
+  clarke_moved_clear(&a.s.moved);
+  ck_assert(!a.s.moved.known && a.s.moved.along == NULL);
+  ck_assert(json_is_null(direction = clarke_moved_json(&a.s)));
+  json_decref(direction);
+  OK(clarke_moved_find(&a.s, &error));
+  ck_assert(a.s.moved.known && a.s.moved.along[0] == 1);
+  direction = clarke_moved_json(&a.s);
+  ck_assert_int_eq(json_integer_value(json_object_get(direction, "modulus")), 101);
+  ck_assert_int_eq(json_integer_value(json_object_get(direction, "step")), a.s.moved.step);
+  json_decref(direction);
   close_case(&a);
 }
 END_TEST
@@ -476,6 +500,7 @@ MODULE(audits)
   tcase_add_loop_test(tests, touches_in_words, 0, 4);
   tcase_add_loop_test(tests, gradients_of_papers, 0, 4);
   tcase_add_test(tests, zeros_of_papers);
+  tcase_add_test(tests, a_direction_off_zero);
   tcase_add_test(tests, causes_in_words);
   tcase_add_test(tests, without_a_proof);
   tcase_add_test(tests, what_cannot_be_asked);

@@ -10,6 +10,7 @@
 #include "session/gradient.h"
 #include "session/twins.h"
 #include "session/vague.h"
+#include "trace/sieve.h"
 
 #include <math.h>
 
@@ -33,7 +34,7 @@ static void
 run_record(clarke_certified *c, const char *name, bool nodes_only, bool sieved)
 {
   char folder[256];
-  const clarke_certify_request ask = {folder, CLARKE_NONE, nodes_only, sieved, true, false};
+  const clarke_certify_request ask = {folder, CLARKE_NONE, nodes_only, sieved, true, false, true};
 
   snprintf(folder, sizeof folder, CASES "/runs/%s", name);
   clarke_certified_init(c);
@@ -147,7 +148,7 @@ START_TEST(hashes)
     for (int way = 0; way < 4; way++) {
       const bool sieved = way % 2 != 0, provable = way / 2 != 0;
       char folder[256], trace[300], proof[128];
-      const clarke_certify_request ask = {folder, CLARKE_NONE, true, sieved, provable, false};
+      const clarke_certify_request ask = {folder, CLARKE_NONE, true, sieved, provable, false, true};
       clarke_certified c;
       clarke_file file;
 
@@ -280,7 +281,7 @@ START_TEST(sieved_whole)
              {"parted", false, false}, {"turned", true, true}, {"lemma2", false, false}, {"bounds", true, true}, {"pooled", false, false}};
   const size_t i = (size_t)_i;
   char folder[256];
-  const clarke_certify_request ask = {.folder = folder, .step = CLARKE_NONE, .sieved = true, .small_too = true};
+  const clarke_certify_request ask = {.folder = folder, .step = CLARKE_NONE, .sieved = true, .small_too = true, .whole = true};
   clarke_certified exact, fast;
   bool settled = false;
 
@@ -307,10 +308,132 @@ START_TEST(sieved_whole)
 }
 END_TEST
 
+/* Explained by its nodes alone, and by the whole gradient, too, in one record; the answer says which. */
+START_TEST(explained_by_nodes)
+{
+  static const char *const name[] = {"small", "small-plain", "bounds"};
+  char folder[256];
+  clarke_certify_request ask = {.folder = folder, .step = CLARKE_NONE, .sieved = true, .small_too = true};
+  clarke_certified nodes, whole;
+  bool settled = false;
+  json_t *j;
+
+  snprintf(folder, sizeof folder, CASES "/runs/%s", name[_i]);
+  clarke_certified_init(&nodes);
+  clarke_certified_init(&whole);
+  OK(clarke_certified_run(&nodes, &ask, &error));
+  ask.whole = true;
+  OK(clarke_certified_run(&whole, &ask, &error));
+  OK(clarke_certified_settle(&settled, &nodes, &error));
+  ck_assert(settled && nodes.nodes.by_doubles && nodes.record.ran == CLARKE_RAN_EXPLAINED);
+  ck_assert(nodes.record.by_nodes && !nodes.audit.valued);
+  OK(clarke_certified_gradient(&nodes, &error));
+  OK(clarke_certified_gradient(&whole, &error));
+  ck_assert(clarke_record_rests_on_nodes(&nodes.record) && !clarke_record_rests_on_nodes(&whole.record));
+  ck_assert(whole.record.ran == CLARKE_RAN_EXPLAINED && whole.audit.valued);
+  ck_assert(nodes.record.entries == whole.record.entries && nodes.record.checked == whole.record.checked);
+  j = clarke_record_json(&nodes.record, &nodes.audit);
+  ck_assert_str_eq(text_in(j, "by"), "nodes");
+  json_decref(j);
+  j = clarke_record_json(&whole.record, &whole.audit);
+  ck_assert_str_eq(text_in(j, "by"), "whole");
+  json_decref(j);
+  nodes.record.ran = CLARKE_RAN_UNKNOWN; /* what is said of it later has another reason */
+  ck_assert(!clarke_record_rests_on_nodes(&nodes.record));
+  clarke_certified_clear(&nodes);
+  clarke_certified_clear(&whole);
+}
+END_TEST
+
+/* One node whose bounds would explain a wrong record, of whatever part, and the nodes explain nothing; so if there is none, or it is not followed. */
+START_TEST(nodes_that_explain_nothing)
+{
+  const clarke_certify_request ask = {.folder = CASES "/runs/small", .step = CLARKE_NONE, .sieved = true, .small_too = true};
+  clarke_certified c;
+  bool settled;
+
+  clarke_certified_init(&c);
+  OK(clarke_certified_run(&c, &ask, &error));
+  for (size_t i = 0; i < c.nodes.n; i++) {
+    clarke_certificate *made = &c.nodes.certificate[i];
+    const clarke_certificate keep = *made;
+
+    if (keep.certainty != CLARKE_WITHIN_BOUND)
+      continue;
+    ck_assert(keep.norm > 0 && keep.slack > 0 && keep.slack < keep.norm / 5);
+    made->slack = made->norm / 4;
+    OK(clarke_certified_settle(&settled, &c, &error));
+    ck_assert(!c.record.by_nodes);
+    made->slack = keep.slack;
+    made->certainty = CLARKE_CANNOT_SAY;
+    OK(clarke_certified_settle(&settled, &c, &error));
+    ck_assert(!c.record.by_nodes);
+    made->certainty = CLARKE_FOLLOWED;
+    OK(clarke_certified_settle(&settled, &c, &error));
+    ck_assert(settled && c.record.by_nodes);
+    made->certainty = CLARKE_WITHIN_BOUND;
+    if (made->part == CLARKE_PARAMETER) {
+      made->part = CLARKE_OUTPUT; /* nobody judged that parameter */
+      OK(clarke_certified_settle(&settled, &c, &error));
+      ck_assert(!c.record.by_nodes);
+    }
+    *made = keep;
+  }
+  clarke_certified_clear(&c);
+}
+END_TEST
+
+/* At most the norm of a record, of what somebody asks about. */
+START_TEST(norms_of_records)
+{
+  const float recorded[] = {3, -4, 12, 0};
+  clarke_certify c = {.branched = true};
+  clarke_sieve s = {.c = &c};
+  clarke_certificate made = {.entries = 4, .certainty = CLARKE_WITHIN_BOUND};
+  const double norm = clarke_sieve_norm(&s, &made, recorded);
+
+  ck_assert(norm <= 13 && norm > 12.9999);
+  made.entries = 2;
+  ck_assert(clarke_sieve_norm(&s, &made, recorded) <= 5);
+  made.certainty = CLARKE_BIT_EXACT;
+  ck_assert(clarke_sieve_norm(&s, &made, recorded) == 0);
+  made.certainty = CLARKE_WITHIN_BOUND;
+  s.open = true;
+  ck_assert(clarke_sieve_norm(&s, &made, recorded) == 0);
+  s.open = c.branched = false;
+  ck_assert(clarke_sieve_norm(&s, &made, recorded) == 0);
+}
+END_TEST
+
+/* So wide a bound that the whole gradient would not be told either: that is the answer, and no gradient is computed. */
+START_TEST(vague_by_nodes)
+{
+  const clarke_certify_request ask = {.folder = CASES "/runs/small", .step = CLARKE_NONE, .sieved = true, .small_too = true};
+  clarke_certificate *last;
+  clarke_certified c;
+  bool settled = false;
+
+  clarke_certified_init(&c);
+  OK(clarke_certified_run(&c, &ask, &error));
+  last = &c.nodes.certificate[c.nodes.n - 1];
+  while (last->certainty == CLARKE_BIT_EXACT)
+    last--;
+  ck_assert(last->part == CLARKE_PARAMETER && last->certainty == CLARKE_WITHIN_BOUND);
+  last->slack = last->norm;
+  last->slack_least = last->norm / 2;
+  OK(clarke_certified_settle(&settled, &c, &error));
+  ck_assert(settled && !c.audit.valued && c.record.ran == CLARKE_RAN_UNKNOWN && strstr(c.record.why, last->name) != NULL);
+  last->slack_least = last->norm / 4; /* which the exact pass may call told */
+  OK(clarke_certified_settle(&settled, &c, &error));
+  ck_assert(c.audit.valued);
+  clarke_certified_clear(&c);
+}
+END_TEST
+
 /* What is beside a record that doubles certified is asked of the exact pass: another loss in run.json, and a gradient that is another's. */
 START_TEST(not_settled)
 {
-  const clarke_certify_request ask = {.folder = CASES "/runs/small", .step = CLARKE_NONE, .sieved = true, .small_too = true};
+  const clarke_certify_request ask = {.folder = CASES "/runs/small", .step = CLARKE_NONE, .sieved = true, .small_too = true, .whole = true};
   clarke_certified c;
   clarke_run_step *step;
   bool settled = true;
@@ -769,6 +892,10 @@ MODULE(records)
   tcase_add_test(tests, proofs_by_hand);
   tcase_add_test(tests, sieved);
   tcase_add_loop_test(tests, sieved_whole, 0, 10);
+  tcase_add_loop_test(tests, explained_by_nodes, 0, 3);
+  tcase_add_test(tests, nodes_that_explain_nothing);
+  tcase_add_test(tests, vague_by_nodes);
+  tcase_add_test(tests, norms_of_records);
   tcase_add_test(tests, not_settled);
   tcase_add_test(tests, norms);
   tcase_add_test(tests, gradient_along);

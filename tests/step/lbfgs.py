@@ -36,6 +36,11 @@ class Lbfgs:
             self.pairs = [*self.pairs, (y, s, 1 / ys)][-self.history_size:]
             self.scale = ys / dot(y, y)
 
+    def moved(self, evaluate, here, left):
+        """Sets t, the length of the move, where it is searched for; the loss and the gradient at its end, None where it did not evaluate;
+        how often it evaluated, at most `left` times. here: 0, loss, gradient, and slope."""
+        return None, 0
+
     def step(self, evaluate):
         """How often it evaluated, and why it ended."""
         loss, g = evaluate(self.theta)
@@ -50,13 +55,17 @@ class Lbfgs:
             self.d = self.direction(g)
             self.previous, before = list(g), loss
             self.t = self.lr if self.k > 1 else min(Q(1), 1 / sum(map(abs, g))) * self.lr
-            if dot(g, self.d) > -self.tolerance_change:
+            slope = dot(g, self.d)
+            if slope > -self.tolerance_change:
                 return count, "slope"
+            there, more = self.moved(evaluate, (Q(0), loss, g, slope), self.max_eval - count)
             self.theta = added(self.theta, self.t, self.d)
+            count += more
             if turn == self.max_iter:
                 return count, "max-iter"
-            loss, g = evaluate(self.theta)
-            count += 1
+            if there is None:
+                there, count = evaluate(self.theta), count + 1
+            loss, g = there
             if count >= self.max_eval:
                 return count, "max-eval"
             if max(map(abs, g)) <= self.tolerance_grad:

@@ -121,32 +121,6 @@ class Wolfe(Lbfgs):
             ends[0] = p
         return ends[0], count[0]
 
-    def step(self, evaluate):
-        loss, g = evaluate(self.theta)
-        count, turn = 1, 0
-        if max(map(abs, g)) <= self.tolerance_grad:
-            return count, "at rest"
-        while True:
-            turn += 1
-            self.k += 1
-            if self.k > 1:
-                self.remember(g)
-            self.d = self.direction(g)
-            self.previous, before = list(g), loss
-            self.t = self.lr if self.k > 1 else min(Q(1), 1 / sum(map(abs, g))) * self.lr
-            slope = dot(g, self.d)
-            if slope > -self.tolerance_change:
-                return count, "slope"
-            (self.t, loss, g, _), more = self.searched(evaluate, (Q(0), loss, g, slope), self.max_eval - count)
-            count += more
-            self.theta = added(self.theta, self.t, self.d)
-            if turn == self.max_iter:
-                return count, "max-iter"
-            if count >= self.max_eval:
-                return count, "max-eval"
-            if max(map(abs, g)) <= self.tolerance_grad:
-                return count, "tolerance-grad"
-            if max(abs(self.t * x) for x in self.d) <= self.tolerance_change:
-                return count, "tolerance-change, of the move"
-            if abs(loss - before) < self.tolerance_change:
-                return count, "tolerance-change, of the loss"
+    def moved(self, evaluate, here, left):
+        (self.t, loss, g, _), more = self.searched(evaluate, here, left)
+        return (loss, g), more

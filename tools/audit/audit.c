@@ -42,7 +42,8 @@ static const struct argp_option options[] = {
   {"train", OPTION_TRAIN, NULL, 0, "with --like, the network is in training mode (default: as in use)", 0},
   {"json", 'j', NULL, 0, "print one JSON object", 0},
   {"gradient", OPTION_GRADIENT, "FILE", 0,
-   "write AD's gradient in float64, as .safetensors; of a large network within a bound that is told", 0},
+   "write AD's gradient in float64, as .safetensors; of a large network within a bound that is told. Of a run folder the recorded one is "
+   "compared with it as a whole, too", 0},
   {"theorems", OPTION_THEOREMS, NULL, 0, "the papers' theorems: which apply, which hold, and why; systems and ranks of the layers", 0},
   {"ranks", OPTION_RANKS, NULL, 0, "--theorems, with the rank before every layer, not only where a kink is touched",
    0},

@@ -60,9 +60,14 @@ print_gradient(const clarke_certified *c)
   };
   const clarke_record *r = &c->record;
 
-  printf("%s%s.\n", sentence[r->ran], r->why);
+  if (clarke_record_rests_on_nodes(r) && r->ran == CLARKE_RAN_EXPLAINED)
+    printf("The recorded gradient is AD's, but for the rounding of each operation: %s.\n", r->why);
+  else
+    printf("%s%s.\n", sentence[r->ran], r->why);
   if (r->ran == CLARKE_RAN_TURNED)
     print_turned(c);
+  if (clarke_record_rests_on_nodes(r))
+    puts("How near it is to AD's exact gradient as a whole was not asked: --gradient FILE does.");
   if (r->ran == CLARKE_RAN_REFUTED || r->ran == CLARKE_RAN_TURNED)
     puts("What follows is about the graph's exact gradient, not about what was recorded.");
   if (r->near_known && isfinite(r->near)) {
@@ -237,7 +242,7 @@ tell_outside(int *exit_status, const clarke_run_description *run, const clarke_a
 clarke_status
 clarke_audit_ask_step(clarke_certified *answer, const clarke_audit_command *command, clarke_audit_request *ask, clarke_error *err)
 {
-  const clarke_certify_request q = {.folder = command->run, .step = command->step, .sieved = !command->ask.exact};
+  const clarke_certify_request q = {.folder = command->run, .step = command->step, .sieved = !command->ask.exact, .whole = command->gradient != NULL};
   clarke_status status;
 
   *ask = command->ask;

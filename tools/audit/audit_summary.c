@@ -171,7 +171,9 @@ put_ran(FILE *to, const clarke_certified *c)
 {
   const clarke_record *r = &c->record;
 
-  if (r->ran == CLARKE_RAN_EXPLAINED)
+  if (clarke_record_rests_on_nodes(r) && r->ran == CLARKE_RAN_EXPLAINED)
+    fputs("The recorded gradient is that one, but for the rounding of each operation (explained, node by node). ", to);
+  else if (r->ran == CLARKE_RAN_EXPLAINED)
     fputs("The recorded gradient is that one, but for rounding (explained). ", to);
   else if (r->ran == CLARKE_RAN_TURNED) {
     fputs("The recorded gradient is that one, but for rounding, which took other sides than exact arithmetic (turned): ", to);

@@ -31,11 +31,11 @@ print_parameter(const clarke_audit_session *s, const clarke_record *record, size
 
   clarke_zero_causes(causes, sizeof causes, &z.ad);
   if (z.ad.zero > 0)
-    printf("%-28.28s %9zu %9zu %9zu %9zu  %s\n", s->graph.parameters[p].name, z.entries, z.ad.zero, z.near, z.stays, causes);
+    printf("%-28.28s %9zu %9zu %9zu %9zu %9zu  %s\n", s->graph.parameters[p].name, z.entries, z.ad.zero, z.near, z.stays, z.along, causes);
   if (record == NULL || record->zeros == NULL || record->zeros[p].n == 0)
     return;
   if (z.ad.zero == 0)
-    printf("%-28.28s %9zu %9d %9d %9d\n", s->graph.parameters[p].name, z.entries, 0, 0, 0);
+    printf("%-28.28s %9zu %9d %9d %9d %9d\n", s->graph.parameters[p].name, z.entries, 0, 0, 0, 0);
   print_recorded(&record->zeros[p]);
 }
 
@@ -55,10 +55,12 @@ clarke_audit_print_zeros(const clarke_audit_session *s, const clarke_record *rec
     if (!has_zeros(s, record, p))
       continue;
     if (!any)
-      printf("\n%-28s %9s %9s %9s %9s  %s\n", "gradient 0", "entries", "AD's", "limits'", "nearby", "why AD's is (a path to the loss may have several)");
+      printf("\n%-28s %9s %9s %9s %9s %9s  %s\n", "gradient 0", "entries", "AD's", "limits'", "nearby", "not along", "why AD's is (a path to the loss may have several)");
     any = true;
     print_parameter(s, record, p);
   }
+  if (s->moved.known)
+    printf("not along: AD's gradient is not 0 at weights a little way along one direction (--json: zero_direction).\n");
 }
 
 /* Is all of it 0? */
@@ -81,9 +83,10 @@ put_parameter(FILE *to, const clarke_audit_session *s, size_t p, const clarke_ze
       most = clarke_zero_cause_name(i);
     }
   fprintf(to, "%s (%s%s)", s->graph.parameters[p].name, most,
-          z->stays == z->entries  ? ", nearby too"
-          : z->near == z->entries ? ", and so is each limit of gradients nearby"
-                                  : "");
+          z->stays == z->entries   ? ", nearby too"
+          : z->along == z->entries ? ", a direction is known along which it is not"
+          : z->near == z->entries  ? ", and so is each limit of gradients nearby"
+                                   : "");
 }
 
 void

@@ -107,6 +107,9 @@ put_why(char *text, size_t size, const clarke_run *r)
     snprintf(text, size, "%s", u->missing != NULL ? u->missing : "the file of the state is not there");
   else if (r->answer == CLARKE_STEP_UNKNOWN && r->unknown != NULL)
     snprintf(text, size, "no rule here has the setting %s", r->unknown);
+  else if (r->answer == CLARKE_STEP_UNKNOWN && r->coarse != NULL)
+    snprintf(text, size, "'%s' is kept in a tensor of a short type, and PyTorch rounds in it what all entries share: no bound is known for that",
+             r->coarse);
   else if (r->answer == CLARKE_STEP_UNKNOWN)
     snprintf(text, size, "no rule is known for %s of %s; --rule says which is meant", u->optimizer,
              u->module != NULL ? u->module : "another package");

@@ -279,6 +279,14 @@ check_numbers(clarke_step_parameter *p, const clarke_run *r, const clarke_step_s
                   clarke_step_average_is(number[1], i == 0, &s->hypers, p->k + 1));
 }
 
+/* ASGD keeps its step size in float32, unless PyTorch's default is another type. In a state that was loaded the tensor has the parameter's type,
+ * and the number is a float32 still. */
+static bool
+is_short_number(const clarke_tensor *t, const double number[2])
+{
+  return t != NULL && (t->dtype == CLARKE_F32 || (number[0] == (double)(float)number[0] && number[1] == (double)(float)number[1]));
+}
+
 bool
 clarke_run_question(clarke_step_question *q, clarke_single *single, clarke_step_settings *s, const clarke_run *r, const clarke_step_parameter *p)
 {
@@ -295,7 +303,7 @@ clarke_run_question(clarke_step_question *q, clarke_single *single, clarke_step_
   more.eta = eta[0];
   more.mu = mu[0];
   s->hypers.rounding = clarke_run_rounding(p->theta->dtype, s->capturable);
-  if (of_eta != NULL && of_eta->dtype == CLARKE_F32 && !s->capturable) /* ASGD keeps its step size in float32 */
+  if (is_short_number(of_eta, eta) && !s->capturable)
     s->hypers.rounding.scalar = 24;
   *q = (clarke_step_question){.dtype = p->theta->dtype, .elsewhere = !r->record.run.cpu, .short_factors = r->record.run.matmul != 0,
                               .rule = s->rule, .hypers = &s->hypers, .k = p->k, .maximize = s->maximize, .scale = u->scaled ? u->scale : NULL};
@@ -350,6 +358,8 @@ clarke_run_settings(clarke_step_settings *s, const clarke_rule *rule, const clar
   if (status == CLARKE_OK && rule->slot[CLARKE_SLOT_ROW] && clarke_run_setting_find(g, "eps") != NULL
       && clarke_run_setting_find(g, "eps")->lacks_first && (g->path == NULL || strcmp(g->path, "single") != 0) && has_other_types(r, p->group))
     s->unknown = "'eps' (None, of parameters of several types, by foreach: of which type it is depends on an order that is not recorded)";
+  if (s->coarse == NULL && s->bits < clarke_run_rounding(p->theta->dtype, false).unit)
+    s->coarse = "lr";
   return status;
 }
 
@@ -367,6 +377,8 @@ judge_parameter(clarke_run *r, clarke_step_parameter *p, clarke_error *err)
     status = check_slots(p, &s, err);
   if (status == CLARKE_OK && s.unknown != NULL)
     r->unknown = s.unknown;
+  if (s.coarse != NULL)
+    r->coarse = s.coarse;
   if (status == CLARKE_OK && s.unknown == NULL) {
     clarke_run_question(&q, &single, &s, r, p);
     check_numbers(p, r, &s);
@@ -477,7 +489,9 @@ nothing_changed(const clarke_run *r, bool skipped)
 static void
 answer_counts(clarke_run *r)
 {
-  if (r->sum.wrong > 0 || r->miscounted != NULL)
+  if (r->sum.wrong > 0 && r->miscounted == NULL && r->coarse != NULL)
+    r->answer = CLARKE_STEP_UNKNOWN;
+  else if (r->sum.wrong > 0 || r->miscounted != NULL)
     r->answer = CLARKE_STEP_WRONG;
   else if (r->sum.open > 0)
     r->answer = CLARKE_STEP_OPEN;

@@ -25,6 +25,8 @@ typedef struct {
   bool maximize, capturable;
   bool whole;          /* the group has a number for each that the rule has */
   const char *unknown; /* a setting that no rule here has: "amsgrad"; NULL */
+  long bits;           /* those of a tensor that keeps the step size; 53: of none */
+  const char *coarse;  /* another setting that is kept in a tensor of fewer than 53 bits; NULL */
 } clarke_step_settings;
 
 void clarke_step_settings_init(clarke_step_settings *s);

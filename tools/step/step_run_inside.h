@@ -43,6 +43,7 @@ typedef struct {
   const clarke_step_parameter *wide; /* the first whose bound is not small beside its own step: */
   int wide_slot;                    /* on theta, -1, or on a slot */
   const char *unknown;              /* a setting without a rule */
+  const char *coarse;               /* a setting that is kept in a tensor, in which what all entries share is rounded */
   char instead[96];                 /* what explains all entries; empty */
   char why[512];                    /* of a step that evaluates where it goes; empty */
   const char *first_slot;           /* of such a step: the part of the first entry; NULL */

@@ -69,25 +69,60 @@ is_set(const clarke_run_group *g, const char *name)
   return one != NULL && (one->is_flag ? one->flag : one->n == 1 && mpq_sgn(one->number[0]) != 0);
 }
 
+/* What groups call the numbers of rules. */
+static const struct {
+  clarke_hyper h;
+  const char *name;
+  size_t i;
+} all[] = {
+  {CLARKE_HYPER_STEP, "lr", 0}, {CLARKE_HYPER_ALPHA, "alpha", 0}, {CLARKE_HYPER_BETA, "beta", 0}, {CLARKE_HYPER_MOMENTUM, "momentum", 0},
+  {CLARKE_HYPER_MOMENTUM, "betas", 0}, {CLARKE_HYPER_MOMENTUM, "decay", 0}, {CLARKE_HYPER_SIGMA, "betas", 1}, {CLARKE_HYPER_SIGMA, "sigma", 0}, {CLARKE_HYPER_SIGMA, "rho", 0},
+  {CLARKE_HYPER_LAMBD, "lambd", 0}, {CLARKE_HYPER_T0, "t0", 0}, {CLARKE_HYPER_ETA_MINUS, "etas", 0}, {CLARKE_HYPER_ETA_PLUS, "etas", 1},
+  {CLARKE_HYPER_SIZE_MIN, "step_sizes", 0}, {CLARKE_HYPER_SIZE_MAX, "step_sizes", 1}, {CLARKE_HYPER_EPS, "eps", 0},
+  {CLARKE_HYPER_EPS2, "eps", 1}, {CLARKE_HYPER_BETA2_DECAY, "beta2_decay", 0}, {CLARKE_HYPER_CLIP, "d", 0},
+  {CLARKE_HYPER_NS_A, "ns_coefficients", 0}, {CLARKE_HYPER_NS_B, "ns_coefficients", 1}, {CLARKE_HYPER_NS_C, "ns_coefficients", 2},
+  {CLARKE_HYPER_NS_STEPS, "ns_steps", 0}, {CLARKE_HYPER_MAX_ITER, "max_iter", 0}, {CLARKE_HYPER_MAX_EVAL, "max_eval", 0},
+  {CLARKE_HYPER_TOLERANCE_GRAD, "tolerance_grad", 0}, {CLARKE_HYPER_TOLERANCE_CHANGE, "tolerance_change", 0}, {CLARKE_HYPER_HISTORY_SIZE, "history_size", 0},
+  {CLARKE_HYPER_DECAY, "weight_decay", 0}, {CLARKE_HYPER_DAMPENING, "dampening", 0}, {CLARKE_HYPER_MOMENTUM_DECAY, "momentum_decay", 0},
+};
+
+/* A setting of something that is no number, as of a class of its own, has no rule; nor has a flag that is none. */
+static bool
+is_unread(const clarke_run_setting *one)
+{
+  return !one->is_null && !one->is_flag && one->text == NULL && one->n == 0;
+}
+
+/* How the setting is kept: in a tensor, its numbers have been rounded to, and PyTorch computes with them in, its type. */
+static void
+note_kept(clarke_step_settings *s, const clarke_run_setting *one)
+{
+  if (is_unread(one))
+    s->unknown = one->name;
+  else if (strcmp(one->name, "lr") == 0)
+    s->bits = one->bits;
+  else if (one->bits < 53)
+    s->coarse = one->name;
+}
+
+static void
+note_all_kept(clarke_step_settings *s, const clarke_run_group *g)
+{
+  static const char *const flags[] = {"maximize", "amsgrad", "centered", "differentiable", "capturable", "nesterov", "decoupled_weight_decay", "lr_decay"};
+  const clarke_run_setting *one;
+
+  s->bits = 53;
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    if ((one = clarke_run_setting_find(g, all[i].name)) != NULL)
+      note_kept(s, one);
+  for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+    if ((one = clarke_run_setting_find(g, flags[i])) != NULL)
+      note_kept(s, one);
+}
+
 static void
 take_all(clarke_step_settings *s, const clarke_run_group *g)
 {
-  static const struct {
-    clarke_hyper h;
-    const char *name;
-    size_t i;
-  } all[] = {
-    {CLARKE_HYPER_STEP, "lr", 0}, {CLARKE_HYPER_ALPHA, "alpha", 0}, {CLARKE_HYPER_BETA, "beta", 0}, {CLARKE_HYPER_MOMENTUM, "momentum", 0},
-    {CLARKE_HYPER_MOMENTUM, "betas", 0}, {CLARKE_HYPER_MOMENTUM, "decay", 0}, {CLARKE_HYPER_SIGMA, "betas", 1}, {CLARKE_HYPER_SIGMA, "sigma", 0}, {CLARKE_HYPER_SIGMA, "rho", 0},
-    {CLARKE_HYPER_LAMBD, "lambd", 0}, {CLARKE_HYPER_T0, "t0", 0}, {CLARKE_HYPER_ETA_MINUS, "etas", 0}, {CLARKE_HYPER_ETA_PLUS, "etas", 1},
-    {CLARKE_HYPER_SIZE_MIN, "step_sizes", 0}, {CLARKE_HYPER_SIZE_MAX, "step_sizes", 1}, {CLARKE_HYPER_EPS, "eps", 0},
-    {CLARKE_HYPER_EPS2, "eps", 1}, {CLARKE_HYPER_BETA2_DECAY, "beta2_decay", 0}, {CLARKE_HYPER_CLIP, "d", 0},
-    {CLARKE_HYPER_NS_A, "ns_coefficients", 0}, {CLARKE_HYPER_NS_B, "ns_coefficients", 1}, {CLARKE_HYPER_NS_C, "ns_coefficients", 2},
-    {CLARKE_HYPER_NS_STEPS, "ns_steps", 0}, {CLARKE_HYPER_MAX_ITER, "max_iter", 0}, {CLARKE_HYPER_MAX_EVAL, "max_eval", 0},
-    {CLARKE_HYPER_TOLERANCE_GRAD, "tolerance_grad", 0}, {CLARKE_HYPER_TOLERANCE_CHANGE, "tolerance_change", 0}, {CLARKE_HYPER_HISTORY_SIZE, "history_size", 0},
-    {CLARKE_HYPER_DECAY, "weight_decay", 0}, {CLARKE_HYPER_DAMPENING, "dampening", 0}, {CLARKE_HYPER_MOMENTUM_DECAY, "momentum_decay", 0},
-  };
-
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
     take(s, all[i].h, g, all[i].name, all[i].i);
   if (!s->rule->needs[CLARKE_HYPER_ALPHA]) /* RMSprop's alpha */
@@ -137,6 +172,7 @@ clarke_step_settings_read(clarke_step_settings *s, const clarke_rule *rule, cons
   s->maximize = is_set(g, "maximize");
   s->capturable = is_set(g, "capturable");
   s->unknown = is_set(g, "amsgrad") ? "amsgrad" : is_set(g, "centered") ? "centered" : is_set(g, "differentiable") ? "differentiable" : NULL;
+  note_all_kept(s, g);
   search = clarke_run_setting_find(g, "line_search_fn");
   if (rule->evaluates && search != NULL && search->text != NULL)
     s->unknown = "line_search_fn (\"strong_wolfe\": its lengths are roots, at each of which it evaluates)";

@@ -46,7 +46,7 @@ is_short(const rational *q)
 bool
 dequantizes(size_t type)
 {
-  return type >= UINT8 && type <= INT32;
+  return (type >= UINT8 && type <= INT32) || dtypes[type].part > 0;
 }
 
 bool

@@ -30,7 +30,7 @@ static bool
 fits(const dtype *d, uint64_t x)
 {
   uint64_t bits = 8 * d->width, high = x >> (bits - 1);
-  bool complement = d->exponent == 0 && d->negative; /* two's */
+  bool complement = d->exponent == 0 && d->negative && d->part == 0; /* two's */
   return bits == 64 || (complement ? high == 0 || high == UINT64_MAX >> (bits - 1) : high < 2);
 }
 
@@ -80,7 +80,7 @@ fill_any(tensor *t, size_t type, bytes data)
   t->value = rationals(t->count);
   for (size_t i = 0; i < t->count; i++) {
     uint64_t x = 0;
-    for (size_t k = d->width; k-- > 0;)
+    for (size_t k = t->real ? d->width : 0; k-- > 0;)
       x = x << 8 | data.data[i * d->width + k];
     if (!t->real || (x & top) != top) {
       tensor_entry(&t->value[i], t, i);

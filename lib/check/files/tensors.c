@@ -7,33 +7,43 @@
 
 #define UNSUPPORTED                                                                                                    \
   {                                                                                                                    \
-    {"", ""}, 0, 0, 0, false, 0                                                                                        \
+    {"", ""}, 0, 0, 0, false, 0, 0                                                                                     \
   }
 const dtype dtypes[N_DTYPES] = {
     UNSUPPORTED,
-    {{"<f4", "F32"}, 4, 8, 23, true, 4},
-    {{"|u1", "U8"}, 1, 0, 0, false, 5},
-    {{"|i1", "I8"}, 1, 0, 0, true, 5},
-    {{"<u2", "U16"}, 2, 0, 0, false, 5},
-    {{"<i2", "I16"}, 2, 0, 0, true, 5},
-    {{"<i4", "I32"}, 4, 0, 0, true, 5},
-    {{"<i8", "I64"}, 8, 0, 0, true, 7},
+    {{"<f4", "F32"}, 4, 8, 23, true, 4, 0},
+    {{"|u1", "U8"}, 1, 0, 0, false, 5, 0},
+    {{"|i1", "I8"}, 1, 0, 0, true, 5, 0},
+    {{"<u2", "U16"}, 2, 0, 0, false, 5, 0},
+    {{"<i2", "I16"}, 2, 0, 0, true, 5, 0},
+    {{"<i4", "I32"}, 4, 0, 0, true, 5, 0},
+    {{"<i8", "I64"}, 8, 0, 0, true, 7, 0},
     UNSUPPORTED, /* strings */
-    {{"|b1", "BOOL"}, 1, 0, 0, false, 5},
-    {{"<f2", "F16"}, 2, 5, 10, true, 5},
-    {{"<f8", "F64"}, 8, 11, 52, true, 10},
-    {{"<u4", "U32"}, 4, 0, 0, false, 11},
-    {{"<u8", "U64"}, 8, 0, 0, false, 11},
+    {{"|b1", "BOOL"}, 1, 0, 0, false, 5, 0},
+    {{"<f2", "F16"}, 2, 5, 10, true, 5, 0},
+    {{"<f8", "F64"}, 8, 11, 52, true, 10, 0},
+    {{"<u4", "U32"}, 4, 0, 0, false, 11, 0},
+    {{"<u8", "U64"}, 8, 0, 0, false, 11, 0},
     UNSUPPORTED,
     UNSUPPORTED, /* complex numbers */
-    {{"", "BF16"}, 2, 8, 7, true, 5},
+    {{"", "BF16"}, 2, 8, 7, true, 5, 0},
+    UNSUPPORTED, /* floats of 8 bits, of four kinds */
+    UNSUPPORTED,
+    UNSUPPORTED,
+    UNSUPPORTED,
+    {{"", "U4"}, 1, 0, 0, false, 5, 4},
+    {{"", "I4"}, 1, 0, 0, true, 5, 4},
+    UNSUPPORTED, /* floats of 4 bits, and powers of two */
+    UNSUPPORTED,
+    {{"", "U2"}, 1, 0, 0, false, 5, 2},
+    {{"", "I2"}, 1, 0, 0, true, 5, 2},
 };
 
 /* False for what is no number, or none that is read. */
 static bool
 decode(rational *q, const dtype *d, uint64_t x)
 {
-  uint64_t sign = (uint64_t)1 << (8 * d->width - 1);
+  uint64_t sign = (uint64_t)1 << ((d->part > 0 ? d->part : 8 * d->width) - 1);
   bool negative = d->negative && (x & sign) != 0;
   long e = 0, top = (1L << d->exponent) - 1;
   if (d->exponent > 0) { /* IEEE 754: an exponent of 0 is read as 1, without the hidden bit */
@@ -63,7 +73,8 @@ tensor_hold(tensor *t, size_t type, bytes data)
   refuse_if(d->width == 0, "tensor '%s' is of an unsupported type", t->name);
   for (size_t i = 0; i < t->rank; i++)
     refuse_if(__builtin_mul_overflow(t->count, t->dims[i], &t->count), "tensor '%s' is too large", t->name);
-  refuse_if(t->count > data.size / d->width || t->count * d->width != data.size,
+  size_t shared = d->part > 0 ? 8 / d->part : 1, items = t->count / shared + (t->count % shared > 0);
+  refuse_if(items > data.size / d->width || items * d->width != data.size,
             "tensor '%s': its %zu bytes of data do not fit its shape", t->name, data.size);
   t->packed = data;
 }
@@ -72,8 +83,11 @@ void
 tensor_entry(rational *q, const tensor *t, size_t i)
 {
   const dtype *d = &dtypes[t->type];
-  expect(decode(q, d, little(t->packed, i * d->width, d->width)),
-         "tensor '%s', entry %zu: not a finite number of its type, or over 2^63 - 1", t->name, i);
+  size_t shared = d->part > 0 ? 8 / d->part : 1;
+  uint64_t x = little(t->packed, i / shared * d->width, d->width);
+  if (shared > 1)
+    x = x >> (i % shared * d->part) & ((1U << d->part) - 1);
+  expect(decode(q, d, x), "tensor '%s', entry %zu: not a finite number of its type, or over 2^63 - 1", t->name, i);
 }
 
 void

@@ -18,6 +18,10 @@ enum {
   DOUBLE = 11,
   UINT64 = 13,
   BFLOAT16 = 16,
+  UINT4 = 21,
+  INT4 = 22,
+  UINT2 = 25,
+  INT2 = 26,
   N_DTYPES
 };
 typedef struct {
@@ -25,6 +29,7 @@ typedef struct {
   size_t width, exponent, fraction; /* in bytes, 0: not supported; bits, of a floating-point type */
   bool negative;                    /* has negative numbers */
   unsigned field;                   /* of TensorProto, beside raw_data */
+  unsigned part;                    /* bits of a number that shares its byte with others, the lowest first; else 0 */
 } dtype;
 extern const dtype dtypes[N_DTYPES];
 

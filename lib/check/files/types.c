@@ -14,7 +14,7 @@ static const struct {
     {1, "RLA", "A", "Adagrad Adam Momentum "},
     {7, "A", "A",
      "Abs Acosh Add Asinh Atanh AveragePool BatchNormalization CausalConvWithState "
-     "Ceil Celu Clip Concat Conv ConvTranspose Cos Cosh Div Dropout Einsum Elu Erf Exp "
+     "Ceil Celu Clip Concat Conv ConvTranspose Cos Cosh DeformConv Div Dropout Einsum Elu Erf Exp "
      "Flatten Floor Gelu GlobalLpPool "
      "Gemm GlobalAveragePool GlobalMaxPool GroupNormalization HardSigmoid HardSwish Hardmax Identity "
      "InstanceNormalization "
@@ -75,9 +75,10 @@ static const struct {
      "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSumSquare "},
 };
 
-static const char *const words[N_DTYPES] = {"",       "FLOAT",  "UINT8", "INT8", "UINT16",  "INT16",
-                                            "INT32",  "INT64",  "",      "BOOL", "FLOAT16", "DOUBLE",
-                                            "UINT32", "UINT64", "",      "",     "BFLOAT16"};
+static const char *const words[N_DTYPES] = {"",      "FLOAT", "UINT8",    "INT8",    "UINT16", "INT16",  "INT32",
+                                            "INT64", "",      "BOOL",     "FLOAT16", "DOUBLE", "UINT32", "UINT64",
+                                            "",      "",      "BFLOAT16", "",        "",       "",       "",
+                                            "UINT4", "INT4",  "",         "",        "UINT2",  "INT2"};
 
 size_t
 type_of(const value_types *v, const char *name)
@@ -143,6 +144,13 @@ takes(char of, size_t type)
                      : true;
 }
 
+/* Is what a letter for one type stands for an integer of 8 bits? */
+static bool
+takes_bytes(const char *op)
+{
+  return lists("ConvInteger MatMulInteger QLinearConv QLinearMatMul ", op);
+}
+
 /* bound: the type of each letter that stands for one, once it is known. */
 static size_t
 made_type(const typed_node *n, char of, const size_t *bound)
@@ -165,8 +173,10 @@ types_follow(value_types *v, const typed_node *n)
   for (size_t i = 0; s != NONE && i < n->n_in; i++) {
     char of = letter(signatures[s].in, i);
     size_t type = type_of(v, n->in[i]), *one = of >= 'A' && of <= 'C' ? &bound[of - 'A'] : &type;
-    expect(type == 0 || takes(of, type), "node %zu '%s' (%s): input '%s' is %s, which ONNX does not allow there",
-           n->place, n->name, n->op, n->in[i], words[type]);
+    bool byte = type == UINT8 || type == INT8, narrow = one != &type && takes_bytes(n->op);
+    expect(type == 0 || (takes(of, type) && (byte || !narrow)),
+           "node %zu '%s' (%s): input '%s' is %s, which ONNX does not allow there", n->place, n->name, n->op, n->in[i],
+           words[type]);
     *one = *one == 0 ? type : *one;
     expect(type == 0 || *one == type,
            "node %zu '%s' (%s): input '%s' is %s and one before it is %s; ONNX wants one type", n->place, n->name,

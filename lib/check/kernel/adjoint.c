@@ -3,7 +3,8 @@
 #include "check/kernel/adjoint.h"
 #include "check/base/allocate.h"
 #include "check/kernel/gradient.h"
-#include "check/kernel/near.h"
+#include "check/kernel/evaluate.h"
+#include "check/kernel/line.h"
 #include "check/base/parallel.h"
 
 #include <stdlib.h>
@@ -14,6 +15,7 @@ typedef struct {
   const bool *needed;    /* of each sample */
   interval *adjoint;
   interval *loss; /* its derivatives by its outputs */
+  size_t first;   /* step with a touched kink: of what comes before it nothing is asked */
 } reverse;
 
 #define UNIT (session_bits + 128) /* of adjoints: 2^-UNIT */
@@ -22,20 +24,18 @@ typedef struct {
   integer *lo, *hi;
 } ends; /* of each feature's adjoint */
 
-/* x[f] += [m, m + slack] / 2^shift * [lo, hi], rounded outward. */
+/* y += q z, rounded. */
 static void
-add_product(ends *x, size_t f, const integer *m, const integer *slack, unsigned long shift, const integer *lo,
-            const integer *hi)
+add_rounded(integer *y, const rational *q, const integer *z, bool up)
 {
+  const unsigned long shift = mpz_sizeinbase(mpq_denref(q), 2) - 1;
   INTEGER(t);
-  for (int up = 0; up < 2; up++) {
-    const integer *end = up ? hi : lo;
-    mpz_mul(&t, m, (mpz_sgn(m) < 0) == up ? lo : hi);
-    if (mpz_sgn(slack) != 0 && (up ? mpz_sgn(end) > 0 : mpz_sgn(end) < 0))
-      mpz_addmul(&t, slack, end);
+  mpz_mul(&t, mpq_numref(q), z);
+  if (mpz_scan1(mpq_denref(q), 0) == shift)
     (up ? mpz_cdiv_q_2exp : mpz_fdiv_q_2exp)(&t, &t, shift);
-    mpz_add(up ? &x->hi[f] : &x->lo[f], up ? &x->hi[f] : &x->lo[f], &t);
-  }
+  else
+    (up ? mpz_cdiv_q : mpz_fdiv_q)(&t, &t, mpq_denref(q));
+  mpz_add(y, y, &t);
 }
 
 /* x[f] += slope * [lo, hi], rounded outward. */
@@ -46,6 +46,12 @@ add_share(ends *x, size_t f, const interval *slope, const integer *lo, const int
   INTEGER(z);
   if (interval_zero(slope))
     return;
+  if (interval_exact(slope)) {
+    bool down = mpq_sgn(&slope->lo) < 0;
+    add_rounded(&x->lo[f], &slope->lo, down ? hi : lo, false);
+    add_rounded(&x->hi[f], &slope->lo, down ? lo : hi, true);
+    return;
+  }
   unfixed(&y.lo, lo, UNIT);
   unfixed(&y.hi, hi, UNIT);
   interval_mul(&y, &y, slope);
@@ -71,6 +77,36 @@ piece_back(reverse *r, size_t s, size_t e, ends *x, size_t f, const integer *lo,
   add_share(x, f, &slope, lo, hi);
 }
 
+/* Through a FUNCTION's entry: its derivative, which no side changes. */
+static void
+function_back(const reverse *r, const step *st, size_t e, ends *x, size_t f, const integer *lo, const integer *hi)
+{
+  INTERVAL(slope);
+  function_slope(&slope, st->of, argument(r->p, st, e));
+  add_share(x, f, &slope, lo, hi);
+}
+
+/* Through a SOFTMAX entry: y_e ([e = i] - y_i) is its derivative by what entry i of the line reads. */
+static void
+softmax_back(const reverse *r, size_t s, size_t e, ends *x, const integer *lo, const integer *hi)
+{
+  const point *p = r->p;
+  const step *st = &p->net->steps[s];
+  expect(!st->log, "adjoints behind a LogSoftmax");
+  for (size_t i = 0; i < st->length; i++) {
+    size_t at = line_entry(p, st, e, i);
+    source to = read_by(p, st, at);
+    INTERVAL(by);
+    if (to.step >= PADDING || !p->net->steps[to.step].varies)
+      continue;
+    if (at == e)
+      interval_set(&by, &plus_one, &plus_one);
+    interval_add(&by, value_at(p, s, at), &minus_one);
+    interval_mul(&by, &by, value_at(p, s, e));
+    add_share(&x[to.step], to.from, &by, lo, hi);
+  }
+}
+
 /* Through a WINDOW's entry: to the largest; of a touched window to its options, each with any share when there are no
  * slopes. */
 static void
@@ -92,6 +128,41 @@ window_back(reverse *r, size_t s, size_t e, ends *x, const integer *lo, const in
   }
 }
 
+/* Through a factor. */
+static void
+term_back(const step *st, factor by, ends *x, size_t f, const integer *lo, const integer *hi)
+{
+  INTERVAL(q);
+  if (st->kind == OVER_ROOT) {
+    add_share(x, f, &st->root[by.at], lo, hi);
+    return;
+  }
+  weigh(st, &by, false, &q.lo);
+  mpq_set(&q.hi, &q.lo);
+  add_share(x, f, &q, lo, hi);
+}
+
+/* Through other entries, term by term. */
+static void
+terms_back(reverse *r, size_t s, size_t e, ends *x, const integer *lo, const integer *hi)
+{
+  const step *st = &r->p->net->steps[s];
+  for (size_t i = 0; i < st->width; i++) {
+    source to = term_at(r->p, st, e, i).x;
+    if (to.step >= PADDING || !r->p->net->steps[to.step].varies)
+      continue;
+    if (st->kind == PIECEWISE)
+      piece_back(r, s, e, &x[to.step], to.from, lo, hi);
+    else if (st->kind == FUNCTION)
+      function_back(r, st, e, &x[to.step], to.from, lo, hi);
+    else if (st->kind == PRODUCT) {
+      source by = term_at(r->p, st, e, i ^ 1).x;
+      add_share(&x[to.step], to.from, value_at(r->p, by.step, entry_of(r->p, by, e)), lo, hi);
+    } else
+      term_back(st, term_at(r->p, st, e, i).by, &x[to.step], to.from, lo, hi);
+  }
+}
+
 /* The adjoint of entry e, which is complete, to what step s reads. */
 static void
 entry_back(reverse *r, size_t s, size_t e, ends *x)
@@ -104,23 +175,12 @@ entry_back(reverse *r, size_t s, size_t e, ends *x)
     unfixed(&r->adjoint[place - TOUCHED].lo, lo, UNIT);
     unfixed(&r->adjoint[place - TOUCHED].hi, hi, UNIT);
   }
-  expect(st->kind != SOFTMAX && st->kind != FUNCTION, "adjoints behind a transcendental operator");
-  if (st->kind == WINDOW) {
+  if (st->kind == WINDOW)
     window_back(r, s, e, x, lo, hi);
-    return;
-  }
-  for (size_t i = 0; i < st->width; i++) {
-    source to = term_at(r->p, st, e, i).x;
-    if (to.step >= PADDING || !r->p->net->steps[to.step].varies)
-      continue;
-    if (st->kind == PIECEWISE)
-      piece_back(r, s, e, &x[to.step], to.from, lo, hi);
-    else if (st->kind == PRODUCT) {
-      source by = term_at(r->p, st, e, i ^ 1).x;
-      add_share(&x[to.step], to.from, value_at(r->p, by.step, entry_of(r->p, by, e)), lo, hi);
-    } else
-      add_product(&x[to.step], to.from, &st->m[st->factor_row[f] * st->width + i], &st->slack, st->shift, lo, hi);
-  }
+  else if (st->kind == SOFTMAX)
+    softmax_back(r, s, e, x, lo, hi);
+  else
+    terms_back(r, s, e, x, lo, hi);
 }
 
 static void
@@ -148,7 +208,7 @@ sample_back(void *of, size_t sample)
     mpz_add(&x[net->output].hi[net->map[i]], &x[net->output].hi[net->map[i]], &z);
   }
   for (size_t s = net->n_steps; s-- > 0;) {
-    for (size_t f = 0; f < net->steps[s].n; f++) {
+    for (size_t f = 0; s >= r->first && f < net->steps[s].n; f++) {
       bool any = mpz_sgn(&x[s].lo[f]) != 0 || mpz_sgn(&x[s].hi[f]) != 0;
       if (any && net->steps[s].varies)
         entry_back(r, s, f * net->batch + sample, x);
@@ -179,9 +239,10 @@ whole_loss_slopes(const point *of)
 interval *
 adjoints(const point *of, const rational *slope, const bool *samples)
 {
-  reverse all = {of, slope, samples, intervals(of->n_touched), NULL}, *r = &all;
-  near_prepare(r->p->net);
-  for (size_t s = 0; s < r->p->net->n_steps; s++)
+  reverse all = {of, slope, samples, intervals(of->n_touched), NULL, of->net->n_steps}, *r = &all;
+  for (size_t k = 0; k < of->n_touched; k++)
+    all.first = of->touched[k].step < all.first ? of->touched[k].step : all.first;
+  for (size_t s = all.first; s < r->p->net->n_steps; s++)
     expect(r->p->net->steps[s].kind != NORMALIZE || !r->p->net->steps[s].varies,
            "adjoints in a network that normalizes");
   r->loss = whole_loss_slopes(r->p);

@@ -122,8 +122,8 @@ mark_lines(const marks *m, size_t s)
 static bool
 reads_marked(const marks *m, const step *st)
 {
-  for (size_t i = 0; i < st->in_words.n_from; i++)
-    if (st->in_words.from[i] < PADDING && m->marked[st->in_words.from[i]] != NULL)
+  for (size_t i = 0; i < st->n_reads; i++)
+    if (st->reads[i] < PADDING && m->marked[st->reads[i]] != NULL)
       return true;
   return false;
 }

@@ -8,6 +8,7 @@
 #include "check/kernel/cell.h"
 #include "check/kernel/factor.h"
 #include "check/kernel/gradient.h"
+#include "check/kernel/identity.h"
 #include "check/base/lines.h"
 #include "check/kernel/names.h"
 #include "check/kernel/window.h"
@@ -16,8 +17,10 @@
 
 struct bounds {
   const point *p;
-  size_t *as; /* of each touched kink: the one whose side it takes; itself, when it has its own */
-  size_t *at; /* where its gains are, one a side or option */
+  size_t *as;   /* of each touched kink: the one whose side it takes; itself, when it has its own */
+  bool *turned; /* it takes the other side than that */
+  bool *leads;  /* others take its */
+  size_t *at;   /* where its gains are, one a side or option */
   interval *gain;
   bool *needed; /* of each sample: does some t differ from a? */
   cell unsided; /* settled with no sides */
@@ -63,9 +66,9 @@ affine(bounds *b, const cell *c, const touch *t)
   return all || (t->n <= 2 && affine_but_for_a_factor(b->p, c, t, 0, t->n - 1));
 }
 
-/* Are row k's numbers `by` times those of j, by > 0 being found from the first row of each? */
+/* Are row k's numbers `by` times those of j, by being found from the first row of each? Its sign is that of `sign`. */
 static bool
-multiple(const rational *k, const rational *j, size_t n, rational *by)
+multiple(const rational *k, const rational *j, size_t n, rational *by, int sign)
 {
   RATIONAL(q);
   for (size_t i = 0; i < n; i++) {
@@ -73,7 +76,7 @@ multiple(const rational *k, const rational *j, size_t n, rational *by)
     if (first)
       mpq_div(by, &k[i], &j[i]);
     mpq_mul(&q, &j[i], by);
-    if ((first && mpq_sgn(by) <= 0) || !mpq_equal(&q, &k[i]))
+    if ((first && mpq_sgn(by) != sign) || !mpq_equal(&q, &k[i]))
       return false;
   }
   return true;
@@ -91,38 +94,84 @@ option_row(bounds *b, const cell *c, size_t k, size_t o)
     kink_row(b->p, c, k, is_window(t) ? o + 1 : 0, 0);
 }
 
-/* `parallel J K ...`: near w, K's options compare as J's do, so they take their sides together. */
-static void
-read_parallel(bounds *b, const cell *c, size_t j)
+/* The rows of touched kink j, n numbers each, of which none is zero. */
+static rational **
+rows_of(bounds *b, const cell *c, size_t j, size_t n)
 {
   const touch *t = &b->p->touched[j];
-  size_t rows = sides(t) - 1, n = b->p->net->n_wrt, last = j;
-  rational **row = allocate(rows, sizeof *row);
+  rational **row = allocate(sides(t) - 1, sizeof *row);
   require(affine(b, c, t), "%s: its argument is not affine", kink(b->p, j).text);
-  for (size_t o = 0; o < rows; o++) {
+  for (size_t o = 0; o + 1 < sides(t); o++) {
     option_row(b, c, j, o);
     require(!zeros(b->p->net->gradient, n), "%s: its argument has derivative zero", kink(b->p, j).text);
     row[o] = rationals(n);
     for (size_t i = 0; i < n; i++)
       mpq_set(&row[o][i], &b->p->net->gradient[i]);
   }
-  do {
-    size_t k = next_number();
-    RATIONAL(by);
-    require(k > last && k < b->p->n_touched && b->as[k] == k,
-            "touched kinks in increasing order, each once, are expected");
-    require(t->n == b->p->touched[k].n && affine(b, c, &b->p->touched[k]), "%s is of another kind than %zu",
-            kink(b->p, k).text, j);
-    for (size_t o = 0; o < rows; o++) {
-      option_row(b, c, k, o);
-      require(multiple(b->p->net->gradient, row[o], n, &by), "%s is not parallel to %zu", kink(b->p, k).text, j);
-    }
-    b->as[k] = j;
-    last = k;
-  } while (more_words());
+  return row;
+}
+
+/* Are K's rows those of J, times a number of that sign? */
+static void
+require_multiple(bounds *b, const cell *c, size_t j, size_t k, int sign)
+{
+  size_t rows = sides(&b->p->touched[j]) - 1, n = b->p->net->n_wrt;
+  rational **row = rows_of(b, c, j, n);
+  RATIONAL(by);
+  require(b->p->touched[j].n == b->p->touched[k].n && affine(b, c, &b->p->touched[k]), "%s is of another kind than %zu",
+          kink(b->p, k).text, j);
+  for (size_t o = 0; o < rows; o++) {
+    option_row(b, c, k, o);
+    require(multiple(b->p->net->gradient, row[o], n, &by, sign), "%s is not %s to %zu", kink(b->p, k).text,
+            sign < 0 ? "opposite" : "parallel", j);
+  }
   for (size_t o = 0; o < rows; o++)
     rationals_free(row[o], n);
   free(row);
+}
+
+/* `parallel J K ...`: near w, K's options compare as J's do, so they take their sides together; `opposite J K ...`: a kink
+ * takes the other side. Arguments of kinks are one function, or minus it, or else multiples. */
+static void
+read_together(bounds *b, const cell *c, size_t j, int sign)
+{
+  const touch *t = &b->p->touched[j], *other;
+  size_t last = j;
+  do {
+    size_t k = next_number();
+    require(k > last && k < b->p->n_touched && b->as[k] == k && !b->leads[k],
+            "touched kinks in increasing order, each once, are expected");
+    other = &b->p->touched[k];
+    require(sign > 0 || (!is_window(t) && !is_window(other)), "windows have no opposite");
+    if (is_window(t) || is_window(other)
+        || one_identity_turned(b->p, t->from, t->at[0], other->from, other->at[0]) != sign)
+      require_multiple(b, c, j, k, sign);
+    b->as[k] = j;
+    b->turned[k] = sign < 0;
+    last = k;
+  } while (more_words());
+  b->leads[j] = true;
+}
+
+static void
+read_lines(bounds *b, const char *keyword, int sign)
+{
+  for (size_t j, least = 0; line_is(keyword); least = j + 1) {
+    j = next_number();
+    require(j >= least && j < b->p->n_touched && b->as[j] == j, "touched kinks in increasing order are expected");
+    read_together(b, &b->unsided, j, sign);
+  }
+}
+
+/* What takes its side with another adds its gains to the other's. */
+static void
+join_gains(bounds *b)
+{
+  for (size_t k = 0; k < b->p->n_touched; k++)
+    for (size_t o = 0; b->as[k] != k && o < sides(&b->p->touched[k]); o++) {
+      interval *to = &b->gain[b->at[b->as[k]] + (b->turned[k] ? 1 - o : o)];
+      interval_add(to, &b->gain[b->at[k] + o], &plus_one);
+    }
 }
 
 /* ---- The tree */
@@ -135,6 +184,8 @@ bound_begin(const point *of, cell *c, const rational *ad)
   b->p = of;
   b->as = allocate(n, sizeof *b->as);
   b->at = allocate(n, sizeof *b->at);
+  b->turned = allocate(n, sizeof *b->turned);
+  b->leads = allocate(n, sizeof *b->leads);
   b->needed = allocate(b->p->net->batch, sizeof *b->needed);
   for (size_t k = 0; k < n; k++) {
     b->as[k] = k;
@@ -149,11 +200,9 @@ bound_begin(const point *of, cell *c, const rational *ad)
       interval_mul(&b->gain[b->at[k] + o], &b->gain[b->at[k] + o], &adjoint[k]);
   cell_settle(c, b->p, false);
   b->unsided = (cell){allocate(n, sizeof *b->unsided.side), c->flat, c->slope, c->degree};
-  for (size_t j, least = 0; line_is("parallel"); least = j + 1) {
-    j = next_number();
-    require(j >= least && j < n && b->as[j] == j, "touched kinks in increasing order are expected");
-    read_parallel(b, &b->unsided, j);
-  }
+  read_lines(b, "parallel", 1);
+  read_lines(b, "opposite", -1);
+  join_gains(b);
   return b;
 }
 
@@ -174,10 +223,12 @@ bound_leaf(const bounds *b, const cell *c)
 {
   INTERVAL(sum);
   for (size_t k = 0; k < b->p->n_touched; k++) {
-    int side = c->side[b->as[k]];
+    int side = c->side[k];
     const interval *x = &b->gain[b->at[k]], *most = &x[side == 0                      ? 0
                                                        : is_window(&b->p->touched[k]) ? side - 1
                                                                                       : side > 0];
+    if (b->as[k] != k)
+      continue;
     for (size_t o = 1; side == 0 && o < sides(&b->p->touched[k]); o++)
       if (mpq_cmp(&x[o].hi, &most->hi) > 0)
         most = &x[o];

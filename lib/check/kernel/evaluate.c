@@ -211,17 +211,19 @@ zero_at(const point *p, size_t s, size_t e)
 
 /* ---- Tangents */
 
-/* The slope of a PIECEWISE step's entry: of its piece, or as chosen for its touched kink. */
 void
 slope_at(const point *p, size_t s, size_t e, const rational *slope, interval *d)
 {
   size_t place = p->place[s][e];
-  if (place >= TOUCHED)
-    slope += p->touched[place - TOUCHED].slope;
-  if (place >= TOUCHED)
-    interval_set(d, slope, slope);
-  else
+  const touch *t = place >= TOUCHED ? &p->touched[place - TOUCHED] : NULL;
+  if (t == NULL)
     piece_slope(p, &p->net->steps[s], e, place, d);
+  else if (slope != NULL)
+    interval_set(d, &slope[t->slope], &slope[t->slope]);
+  else if (mpq_cmp(&t->left, &t->right) < 0)
+    interval_set(d, &t->left, &t->right);
+  else
+    interval_set(d, &t->right, &t->left);
 }
 
 const interval *

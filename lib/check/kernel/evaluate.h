@@ -22,7 +22,8 @@ typedef struct {
 motion tangents(const point *p, const rational *slope);          /* along the network's move, under those slopes */
 const interval *tangent_at(const motion *d, size_t s, size_t e); /* of entry e of step s */
 void tangents_free(motion *d);
-const interval *argument_tangent(const motion *d, const step *st, size_t e);           /* of argument() */
-void slope_at(const point *p, size_t s, size_t e, const rational *slope, interval *d); /* of a PIECEWISE entry */
+const interval *argument_tangent(const motion *d, const step *st, size_t e); /* of argument() */
+/* The slope of a PIECEWISE entry: of its piece, or of its touched kink the one that is chosen; slope NULL: all between its sides'. */
+void slope_at(const point *p, size_t s, size_t e, const rational *slope, interval *d);
 
 #endif

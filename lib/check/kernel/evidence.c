@@ -6,7 +6,6 @@
 #include "check/kernel/behind.h"
 #include "check/kernel/bound.h"
 #include "check/kernel/cell.h"
-#include "check/kernel/effect.h"
 #include "check/kernel/factor.h"
 #include "check/kernel/gradient.h"
 #include "check/kernel/names.h"

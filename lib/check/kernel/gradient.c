@@ -87,15 +87,15 @@ static const char irrational[] = "a gradient is not rational behind a transcende
  * such an entry is marked. */
 typedef struct {
   const point *p;
-  const rational *slope;
-  const cell *c;      /* or NULL */
-  rational **adjoint; /* [step][entry / apart], of what is computed together */
-  bool **unknown;     /* likewise */
-  bool *lost;         /* of each entry of the network's gradient */
-  interval **part;    /* of an entry that is lost for its value alone: an enclosure; else NULL */
-  bool up_to_a_root;  /* a common irrational factor may be left out */
-  origins *origins;   /* or NULL */
-  bool whole;         /* are the parameters' entries asked for? */
+  const rational *slope; /* NULL: any, at all touched kinks */
+  const cell *c;         /* or NULL */
+  rational **adjoint;    /* [step][entry / apart], of what is computed together */
+  bool **unknown;        /* likewise */
+  bool *lost;            /* of each entry of the network's gradient */
+  interval **part;       /* of an entry that is lost for its value alone: an enclosure; else NULL */
+  bool up_to_a_root;     /* a common irrational factor may be left out */
+  origins *origins;      /* or NULL */
+  bool whole;            /* are the parameters' entries asked for? */
 } passage;
 
 static bool
@@ -291,7 +291,7 @@ window_back(const passage *b, size_t s, size_t e)
   const rational *by;
   for (size_t n = options(p, s, e, b->slope, &at, &by, &alone), o = 0; o < n; o++) {
     INTERVAL(share);
-    interval_set(&share, &by[o], &by[o]);
+    interval_set(&share, by != NULL ? &by[o] : &zero, by != NULL ? &by[o] : &plus_one);
     hand(b, s, e, e, (source){from, at[o] / p->net->batch}, &share);
   }
 }
@@ -489,11 +489,20 @@ loss_gradient(const point *p, const rational *slope, const cell *c, bool of_touc
 void
 loss_origins(const point *p, const cell *c, origins *of)
 {
-  passage b = passage_new(p, c->slope, c, false);
+  passage b = passage_new(p, c != NULL ? c->slope : NULL, c, false);
   b.origins = of;
   b.whole = false;
   loss_back(&b, true);
   passage_end(&b);
+}
+
+bool *
+touched_with_effect(const point *p)
+{
+  origins of = {allocate(p->n_touched, sizeof(bool)), allocate(p->net->n_steps, sizeof(bool *)), false};
+  loss_origins(p, NULL, &of);
+  free(of.loose);
+  return of.met;
 }
 
 void

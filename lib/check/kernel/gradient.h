@@ -24,12 +24,15 @@ void kink_row(const point *p, const cell *c, size_t k, size_t option, size_t ove
 typedef struct {
   bool *met, **loose, loose_met;
 } origins;
-/* These add what they find. Of the loss, under the slopes and cell: */
+/* These add what they find. Of the loss, under the slopes and cell; c NULL: under any slopes. */
 void loss_origins(const point *p, const cell *c, origins *of);
 /* The same from the sum of a sample's outputs times these numbers; the sample depends on no other. */
 void seeded_origins(const point *p, const cell *c, size_t sample, const rational *seed, origins *of);
 /* Where the gradient comes from: that of the argument of touched kink k, or of its first option less another. Is it zero? */
 bool kink_origins(const point *p, const cell *c, size_t k, size_t over, origins *of);
 void whole_row(const point *p, const cell *c, size_t k, size_t option, size_t over); /* not up to anything */
+/* For each touched kink, may the gradient depend on its slope, whatever the others' are? Where each way from it to the loss is cut
+ * by a factor that is 0 at the weights, or no parameter is before it, the gradient is the same. */
+bool *touched_with_effect(const point *p);
 
 #endif

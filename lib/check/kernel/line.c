@@ -99,16 +99,33 @@ inverse_square(interval *r, const interval *c, size_t m, const rational *epsilon
   mpq_inv(&r->hi, &q.lo);
 }
 
-void
-inverse_root(interval *r, const interval *c, size_t m, const rational *epsilon, unsigned long more)
+/* Encloses the root. */
+static void
+root_of_line(interval *root, const interval *c, size_t m, const rational *epsilon, unsigned long more)
 {
   INTERVAL(q);
-  INTERVAL(root);
   radicand(&q, c, m, epsilon);
   mpq_mul_2exp(&q.lo, &q.lo, 2 * more);
   mpq_mul_2exp(&q.hi, &q.hi, 2 * more);
-  sqrt_end(&root.lo, &q.lo, false);
-  sqrt_end(&root.hi, &q.hi, true);
+  sqrt_end(&root->lo, &q.lo, false);
+  sqrt_end(&root->hi, &q.hi, true);
+}
+
+bool
+is_root_known(const interval *c, size_t m, const rational *epsilon)
+{
+  INTERVAL(root);
+  INTEGER(z);
+  root_of_line(&root, c, m, epsilon, 0);
+  fixed(&z, &root.lo, session_bits, false);
+  return mpz_sgn(&z) > 0;
+}
+
+void
+inverse_root(interval *r, const interval *c, size_t m, const rational *epsilon, unsigned long more)
+{
+  INTERVAL(root);
+  root_of_line(&root, c, m, epsilon, more);
   interval_sign(&root, "whether a root is zero");
   mpq_inv(&r->lo, &root.hi);
   mpq_inv(&r->hi, &root.lo);

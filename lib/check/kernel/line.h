@@ -17,6 +17,7 @@ void root_prepare(step *st); /* what multiplies x */
 
 void centre(interval *x, size_t m);                                                     /* x becomes m (x - mean) */
 void inverse_square(interval *r, const interval *c, size_t m, const rational *epsilon); /* r^2 of c */
+bool is_root_known(const interval *c, size_t m, const rational *epsilon);               /* to be above 0? */
 /* r of c, whose root has `more` bits beyond the session's: it is that of 4^more times the number, divided by 2^more. */
 void inverse_root(interval *r, const interval *c, size_t m, const rational *epsilon, unsigned long more);
 

@@ -1,5 +1,5 @@
-/* Near values in long integers: of the samples that words leave open. An entry that stays open, and is off by more than 2^-64, has the
- * pass ended, and another one begun with more bits; what is finer is evaluated exactly. */
+/* Near values: first with few bits. An entry that stays open then, and is not known exactly, has the pass ended, and another one
+ * begun with more; with these, one that is off by more than 2^-64; what is finer is evaluated exactly. */
 #include "check/kernel/near.h"
 #include "check/base/allocate.h"
 #include "check/kernel/identity.h"
@@ -9,10 +9,10 @@
 #include "check/base/parallel.h"
 #include "check/kernel/place.h"
 #include "check/kernel/window.h"
-#include "check/kernel/word.h"
 
 #include <stdlib.h>
 
+#define FEW_BITS 112     /* of the first pass */
 #define FINE 64          /* what is off by less than 2^-FINE is evaluated exactly */
 #define MOST_BEGUN 1024  /* session_bits with which no other pass is begun */
 #define MOST_ARGUMENT 15 /* of a function: below 2^15 */
@@ -25,11 +25,19 @@ typedef struct {
   bool *open;
 } pass;
 
-/* Is the pass ended by an entry that stays open, and is off by r? */
-static bool
-put_off(const pass *a, const integer *r)
+static unsigned long
+many_bits(void)
 {
-  if (a->open != NULL && mpz_sizeinbase(r, 2) > NEAR_BITS - FINE)
+  return session_bits + GUARD;
+}
+
+/* Is the pass ended by an entry that stays open, and is known up to r, or not at all? */
+static bool
+put_off(const pass *a, bool known, const integer *r)
+{
+  unsigned long bits = a->p->net->near_bits;
+  bool few = bits < many_bits(), coarse = known && mpz_sizeinbase(r, 2) > bits - FINE;
+  if (a->open != NULL && (few ? !known || mpz_sgn(r) != 0 : coarse))
     *a->open = true;
   return a->open != NULL && *a->open;
 }
@@ -38,8 +46,8 @@ put_off(const pass *a, const integer *r)
 static bool
 reads(const pass *a, const step *st, integer *r)
 {
-  for (size_t i = 0; i < st->in_words.n_from; i++) {
-    const near *from = near_read(a->p, a->v, (source){st->in_words.from[i], 0});
+  for (size_t i = 0; i < st->n_reads; i++) {
+    const near *from = near_read(a->p, a->v, (source){st->reads[i], 0});
     if (!from->known)
       return false;
     larger(r, &from->r);
@@ -49,10 +57,10 @@ reads(const pass *a, const step *st, integer *r)
 
 /* Puts c near q; is it rounded? */
 static bool
-put_near(integer *c, const rational *q)
+put_near(integer *c, const rational *q, unsigned long bits)
 {
-  fixed(c, q, NEAR_BITS, false);
-  return digits(q) > NEAR_BITS;
+  fixed(c, q, bits, false);
+  return digits(q) > bits;
 }
 
 /* ---- Pieces and windows: of places those that are NONE */
@@ -62,7 +70,7 @@ static void
 note_near(const pass *a, source x, size_t e)
 {
   if (x.step < PADDING && a->v[x.step].known && mpz_sgn(&a->v[x.step].r) == 0)
-    note_value(a->p, x, e, center(a->p, a->v, x, e), NEAR_BITS);
+    note_value(a->p, x, e, center(a->p, a->v, x, e), a->p->net->near_bits);
 }
 
 /* The piece on which x must lie, being within r of c; or NONE. A kink is from its units on, and below the next unit. */
@@ -83,7 +91,7 @@ near_piece(const step *st, const integer *at, const integer *c, const integer *r
 
 /* What the piece has at c; is it rounded? */
 static bool
-put_piece(integer *y, const rational *piece, const rational *slope, const integer *c)
+put_piece(integer *y, const rational *piece, const rational *slope, const integer *c, unsigned long bits)
 {
   RATIONAL(x);
   RATIONAL(t);
@@ -92,17 +100,17 @@ put_piece(integer *y, const rational *piece, const rational *slope, const intege
     mpz_mul_ui(y, c, mpq_sgn(slope) != 0);
     return false;
   }
-  unfixed(&x, c, NEAR_BITS);
+  unfixed(&x, c, bits);
   mpq_mul(&t, &x, &piece[2]);
   mpq_add(&t, &t, slope);
   mpq_mul(&t, &t, &x);
   mpq_add(&t, &t, &piece[0]);
-  return put_near(y, &t);
+  return put_near(y, &t, bits);
 }
 
 /* Sets norm to a whole number not less than any slope of a PIECEWISE step between two x of at most so many units. */
 static void
-steepest(integer *norm, const step *st, const integer *most)
+steepest(integer *norm, const step *st, const integer *most, unsigned long bits)
 {
   INTEGER(z);
   mpz_set(norm, &st->norm);
@@ -111,7 +119,7 @@ steepest(integer *norm, const step *st, const integer *most)
     mpz_abs(&z, &z);
     mpz_cdiv_q(&z, &z, mpq_denref(&st->piece[j][2]));
     mpz_mul_2exp(&z, &z, 1);
-    mpz_cdiv_q_2exp(&z, &z, NEAR_BITS);
+    mpz_cdiv_q_2exp(&z, &z, bits);
     mpz_add(norm, norm, &z);
   }
 }
@@ -122,12 +130,13 @@ near_pieces(const pass *a, size_t s, const integer *r)
   point *p = a->p;
   near *v = &a->v[s];
   const step *st = &p->net->steps[s];
+  const unsigned long bits = p->net->near_bits;
   bool cut = false;
   INTEGER(most);
   INTEGER(norm);
   integer at[2] = {integer_zero(), integer_zero()};
   for (size_t j = 0; j < st->n_kinks; j++)
-    fixed(&at[j], &st->at[j], NEAR_BITS, false);
+    fixed(&at[j], &st->at[j], bits, false);
   for (size_t e = a->sample; e < entries(p, s); e += p->net->apart) {
     const term to = term_at(p, st, e, 0);
     const integer *c = v->known ? center(p, a->v, to.x, e) : NULL;
@@ -135,7 +144,7 @@ near_pieces(const pass *a, size_t s, const integer *r)
     if (*place == NONE && v->known)
       *place = near_piece(st, at, c, r);
     if (*place == NONE) {
-      if (v->known && put_off(a, r))
+      if (put_off(a, v->known, r))
         break;
       note_near(a, to.x, e);
       *place = locate(p, s, e);
@@ -145,12 +154,11 @@ near_pieces(const pass *a, size_t s, const integer *r)
     larger(&most, c);
     while (i < st->n_kinks && mpz_cmp(c, &at[i]) > 0)
       i++;
-    bool weighs = i == 0 && to.by.w != NULL;
-    cut = put_piece(&v->c[e / p->net->apart], st->piece[i], weighs ? &to.by.w->value[to.by.at] : &st->piece[i][1], c)
-          || cut;
+    const rational *slope = i == 0 && to.by.w != NULL ? &to.by.w->value[to.by.at] : &st->piece[i][1];
+    cut = put_piece(&v->c[e / p->net->apart], st->piece[i], slope, c, bits) || cut;
   }
   mpz_add(&most, &most, r);
-  steepest(&norm, st, &most);
+  steepest(&norm, st, &most, bits);
   mpz_mul(&v->r, &norm, r);
   mpz_add_ui(&v->r, &v->r, cut);
   mpz_clears(&at[0], &at[1], NULL);
@@ -213,8 +221,8 @@ near_windows(const pass *a, size_t s, const integer *r)
       continue;
     while (!among[i])
       i++;
-    if (n > 1 && a->v[s].known && !is_one(a, s, e, among))
-      ended = put_off(a, r);
+    if (n > 1 && (!a->v[s].known || !is_one(a, s, e, among)))
+      ended = put_off(a, a->v[s].known, r);
     for (size_t j = i; j < st->width && !ended; j++)
       if (among[j])
         note_near(a, term_at(p, st, e, j).x, e);
@@ -229,14 +237,9 @@ near_windows(const pass *a, size_t s, const integer *r)
 
 /* What the argument of entry e is near to; is it in the function's domain, and does that hold all of it? */
 static bool
-near_argument(const pass *a, const step *st, size_t e, const integer *r, interval *x)
+near_argument(const pass *a, const step *st, size_t e, interval *x)
 {
-  const integer *c = center(a->p, a->v, term_at(a->p, st, e, 0).x, e);
-  INTEGER(z);
-  mpz_sub(&z, c, r);
-  unfixed(&x->lo, &z, NEAR_BITS);
-  mpz_add(&z, c, r);
-  unfixed(&x->hi, &z, NEAR_BITS);
+  near_interval(a->p, a->v, read_by(a->p, st, e), e, x);
   return function_holds(st->of, x, st->still);
 }
 
@@ -248,9 +251,9 @@ expect_inside(const pass *a, size_t s, bool known, const integer *r)
   const step *st = &a->p->net->steps[s];
   INTERVAL(x);
   for (size_t e = a->sample; e < entries(a->p, s); e += a->p->net->apart) {
-    if (known && near_argument(a, st, e, r, &x))
+    if (known && near_argument(a, st, e, &x))
       continue;
-    if (known && put_off(a, r))
+    if (put_off(a, known, r))
       return;
     expect(function_inside(st->of, argument(a->p, st, e), st->still), "node %zu '%s' (%s): %s", st->place, st->name,
            st->op,
@@ -261,24 +264,20 @@ expect_inside(const pass *a, size_t s, bool known, const integer *r)
 
 /* Ends of the function's values at the ends of its arguments, to as many bits as near values have. Are they known? */
 static bool
-near_functions(const pass *a, size_t s, const integer *r)
+near_functions(const pass *a, size_t s)
 {
   const step *st = &a->p->net->steps[s];
+  const unsigned long own = session_bits;
   bool known = st->of != F_LOG && st->of != F_SOFTPLUS; /* whose logarithms are slow */
   INTERVAL(x);
-  INTEGER(z);
   for (size_t e = a->sample; e < entries(a->p, s) && known; e += a->p->net->apart) {
-    integer *c = &a->v[s].c[e / a->p->net->apart];
-    known = near_argument(a, st, e, r, &x) && magnitude(&x.lo) <= MOST_ARGUMENT && magnitude(&x.hi) <= MOST_ARGUMENT;
+    known = near_argument(a, st, e, &x) && magnitude(&x.lo) <= MOST_ARGUMENT && magnitude(&x.hi) <= MOST_ARGUMENT;
     if (!known)
       break;
-    session_set_bits(session_bits + GUARD);
+    session_set_bits(a->p->net->near_bits);
     function_value(&x, st->of, &x);
-    session_set_bits(session_bits - GUARD);
-    fixed(c, &x.lo, NEAR_BITS, false);
-    fixed(&z, &x.hi, NEAR_BITS, true);
-    mpz_sub(&z, &z, c);
-    larger(&a->v[s].r, &z);
+    session_set_bits(own);
+    near_put(a->p, &a->v[s], e, &x);
   }
   return known;
 }
@@ -291,7 +290,7 @@ near_inputs(const pass *a, size_t s)
   const point *p = a->p;
   bool cut = false;
   for (size_t e = a->sample; e < entries(p, s); e += p->net->apart)
-    cut = put_near(&a->v[s].c[e / p->net->apart], input_at(p, &p->net->steps[s], e)) || cut;
+    cut = put_near(&a->v[s].c[e / p->net->apart], input_at(p, &p->net->steps[s], e), p->net->near_bits) || cut;
   mpz_set_ui(&a->v[s].r, cut);
 }
 
@@ -320,7 +319,7 @@ near_step(const pass *a, size_t s)
   if (known && (st->kind == NORMALIZE || st->kind == SOFTMAX))
     v->known = near_lines(a->p, a->v, s, a->sample);
   if (known && st->kind == FUNCTION)
-    v->known = near_functions(a, s, &r);
+    v->known = near_functions(a, s);
 }
 
 near *
@@ -336,7 +335,7 @@ near_values(point *p, size_t sample, bool *open)
     for (size_t i = 0; i < v->n; i++)
       v->c[i] = integer_zero();
   }
-  mpz_setbit(a.v[n].c, NEAR_BITS);
+  mpz_setbit(a.v[n].c, p->net->near_bits);
   a.v[n].known = true;
   if (open != NULL)
     *open = false;
@@ -365,15 +364,6 @@ typedef struct {
   bool *open; /* of each sample, or of all when they are coupled */
   bool last;  /* is no other pass begun? */
 } evaluation;
-
-static void
-by_words(void *of, size_t sample)
-{
-  evaluation *v = of;
-  words_free(v->p, words_values(v->p, sample, &v->open[sample]));
-  if (!v->open[sample])
-    identities_forget(v->p, sample);
-}
 
 static void
 by_near_values(void *of, size_t sample)
@@ -417,10 +407,9 @@ point_begin(point *p)
       p->place[s][e] = NONE;
     if (st->kind == OVER_ROOT)
       root_prepare(st);
-    st->prepared = false;
     expect_entries(st);
     rows_prepare(st);
-    words_prepare(st);
+    reads_prepare(st);
     for (size_t i = 0; i < st->n_factors; i++)
       st->varies = st->varies || (st->factors[i].w != NULL && st->factors[i].w->wrt);
     for (size_t i = 0; i < st->n_sources; i++)
@@ -438,41 +427,49 @@ mark_asked(const point *p)
   for (size_t s = p->net->n_steps; s-- > 0;) {
     step *st = &p->net->steps[s];
     st->asked = st->asked || p->place[s] != NULL || (st->kind == FUNCTION && function_has_domain(st->of));
-    for (size_t i = 0; i < st->in_words.n_from && st->asked; i++)
-      if (st->in_words.from[i] != NONE)
-        p->net->steps[st->in_words.from[i]].asked = true;
+    for (size_t i = 0; i < st->n_reads && st->asked; i++)
+      if (st->reads[i] != NONE)
+        p->net->steps[st->reads[i]].asked = true;
   }
 }
 
 static void
-more_bits(network *net)
+more_bits(const network *net)
 {
-  near_forget(net);
-  session_set_bits(session_bits + NEAR_BITS / 2);
+  session_set_bits(session_bits + many_bits() / 2);
   for (size_t s = 0; s < net->n_steps; s++)
     if (net->steps[s].kind == OVER_ROOT)
       root_prepare(&net->steps[s]);
 }
 
+/* Whose bounds grow so much that few bits would be in vain. */
+static bool
+has_lines(const network *net)
+{
+  size_t s = 0;
+  while (s < net->n_steps && net->steps[s].length == 0)
+    s++;
+  return s < net->n_steps;
+}
+
 void
 point_evaluate(point *p)
 {
-  size_t apart = p->net->apart;
+  size_t apart = p->net->apart, open = apart;
   evaluation v = {p, allocate(apart, sizeof(bool)), false};
   point_begin(p);
   mark_asked(p);
-  for_each_sample(apart, by_words, &v);
-  for (bool begun = false;; begun = true) {
-    size_t open = 0;
-    for (size_t b = 0; b < apart; b++)
-      open += v.open[b];
-    if (open == 0)
-      break;
+  for (size_t b = 0; b < apart; b++)
+    v.open[b] = true;
+  for (bool few = !has_lines(p->net), begun = false; open > 0; begun = !few, few = false) {
     if (begun)
       more_bits(p->net);
     v.last = session_bits >= MOST_BEGUN;
-    near_prepare_beside_words(p->net);
+    near_prepare(p->net, few ? FEW_BITS : many_bits(), few);
     for_each_sample(apart, by_near_values, &v);
+    open = 0;
+    for (size_t b = 0; b < apart; b++)
+      open += v.open[b];
   }
   free(v.open);
   touches_number(p);

@@ -1,6 +1,5 @@
-/* Where a step has wide rows, whose factors are machine words exactly, c is cut into slices, each below 2^61. c is the sum of
- * slice k times 2^(61 k), and so is a row's sum of its sums over the slices, each of which words take (word.c). Others are sums
- * of long integers.
+/* Where a step's factors are machine words, c is cut into slices, each below 2^61. c is the sum of slice k times 2^(61 k), and so
+ * is a row's sum of its sums over the slices, each of which 128 bits hold. Others are sums of long integers.
  *
  * With |c| <= most, the true sum of factors (m + s), 0 <= s <= slack, by values (c + d), |d| <= r, is at most
  * norm r + width slack (most + r) off from the sum of m c. That is then rounded down to units. */
@@ -14,6 +13,25 @@
 _Static_assert(GMP_NUMB_BITS == 64, "limbs are 64 bits");
 
 /* ---- In slices */
+
+__extension__ typedef __int128 int128;
+
+/* What a row of sources reads that is not 0: n values, and where they are in the row. */
+typedef struct {
+  size_t n;
+  uint32_t *at;
+  int64_t *c;
+} patch;
+
+/* With a row of factors. */
+static int128
+dot(const int64_t *m, const patch *of)
+{
+  int128 sum = 0;
+  for (size_t i = 0; i < of->n; i++)
+    sum += (int128)m[of->at[i]] * of->c[i];
+  return sum;
+}
 
 /* Patches of rows first, ..., first + n - 1: of a row's slice k those at k * width from c. */
 typedef struct {
@@ -37,10 +55,10 @@ static size_t
 slices_read(const point *p, const near *v, const step *st)
 {
   size_t most = 1;
-  for (size_t i = 0; i < st->in_words.n_from; i++) {
-    size_t from = st->in_words.from[i] == NONE ? p->net->n_steps : st->in_words.from[i];
-    for (size_t j = 0; j < v[from].n; j++) {
-      size_t n = (mpz_sizeinbase(&v[from].c[j], 2) + WORD_BITS - 1) / WORD_BITS;
+  for (size_t i = 0; i < st->n_reads; i++) {
+    const near *from = near_read(p, v, (source){st->reads[i], 0});
+    for (size_t j = 0; j < from->n; j++) {
+      size_t n = (mpz_sizeinbase(&from->c[j], 2) + WORD_BITS - 1) / WORD_BITS;
       most = n > most ? n : most;
     }
   }
@@ -83,7 +101,7 @@ join(integer *z, int128 *sum, uint64_t *part, size_t n)
   mpz_add(z, z, &top);
 }
 
-/* Puts a sum in units of 2^-(NEAR_BITS + shift). Is it rounded? */
+/* Puts a sum in units of 2^-(near_bits + shift). Is it rounded? */
 static bool
 put_sum(integer *c, const integer *sum, unsigned long shift)
 {
@@ -106,10 +124,10 @@ patched_sums(const point *p, near *v, size_t s, size_t b, const patches *of)
     const patch *row = &of->row[st->source_row[f] - of->first];
     for (size_t k = 0; k < of->slices; k++) {
       const patch one = {row->n, row->at, row->c + k * st->width};
-      sum[k] = dot(&st->in_words.m[st->factor_row[f] * st->width], &one);
+      sum[k] = dot(&st->words[st->factor_row[f] * st->width], &one);
     }
     join(&z, sum, part, of->slices);
-    cut = put_sum(&v[s].c[(f * p->net->batch + b) / p->net->apart], &z, st->in_words.shift) || cut;
+    cut = put_sum(&v[s].c[(f * p->net->batch + b) / p->net->apart], &z, st->shift) || cut;
   }
   free(sum);
   free(part);
@@ -167,14 +185,14 @@ long_sums(const point *p, near *v, size_t s, size_t sample)
 
 /* ---- Bounds */
 
-/* The largest |c| and r of what steps `from` have. */
+/* The largest r of what the step reads, and where factors are rounded |c|. */
 static void
-most_of(const point *p, const near *v, const size_t *from, size_t n, integer *most, integer *r)
+most_of(const point *p, const near *v, const step *st, integer *most, integer *r)
 {
-  for (size_t i = 0; i < n; i++) {
-    const near *x = &v[from[i] == NONE ? p->net->n_steps : from[i]];
+  for (size_t i = 0; i < st->n_reads; i++) {
+    const near *x = near_read(p, v, (source){st->reads[i], 0});
     larger(r, &x->r);
-    for (size_t j = 0; j < x->n; j++)
+    for (size_t j = 0; j < x->n && mpz_sgn(&st->slack) != 0; j++)
       larger(most, &x->c[j]);
   }
 }
@@ -183,21 +201,16 @@ void
 near_sums(const point *p, near *v, size_t s, size_t sample)
 {
   const step *st = &p->net->steps[s];
-  const step_words *in = &st->in_words;
-  bool words = is_in_words(st), cut = (words ? sums_in_slices : long_sums)(p, v, s, sample);
+  bool cut = (st->words != NULL ? sums_in_slices : long_sums)(p, v, s, sample);
   INTEGER(r);
   INTEGER(most);
-  most_of(p, v, in->from, in->n_from, &most, &r);
-  if (words)
-    mpz_mul_ui(&v[s].r, &r, in->norm);
-  else {
-    mpz_add(&most, &most, &r);
-    mpz_mul(&most, &most, &st->slack);
-    mpz_mul_ui(&most, &most, st->width);
-    mpz_mul(&v[s].r, &st->norm, &r);
-    mpz_add(&v[s].r, &v[s].r, &most);
-  }
-  mpz_cdiv_q_2exp(&v[s].r, &v[s].r, words ? in->shift : st->shift);
+  most_of(p, v, st, &most, &r);
+  mpz_add(&most, &most, &r);
+  mpz_mul(&most, &most, &st->slack);
+  mpz_mul_ui(&most, &most, st->width);
+  mpz_mul(&v[s].r, &st->norm, &r);
+  mpz_add(&v[s].r, &v[s].r, &most);
+  mpz_cdiv_q_2exp(&v[s].r, &v[s].r, st->shift);
   mpz_add_ui(&v[s].r, &v[s].r, cut);
 }
 
@@ -218,13 +231,13 @@ near_products(const point *p, near *v, size_t s, size_t sample)
       if (i % 2 == 1)
         mpz_addmul(&sum, center(p, v, term_at(p, st, e, i - 1).x, e), center(p, v, x, e));
     }
-    cut = put_sum(&v[s].c[e / p->net->apart], &sum, NEAR_BITS) || cut;
+    cut = put_sum(&v[s].c[e / p->net->apart], &sum, p->net->near_bits) || cut;
   }
   mpz_add(&most[0], &most[0], &r[0]);
   mpz_mul(&v[s].r, &most[0], &r[1]);
   mpz_addmul(&v[s].r, &most[1], &r[0]);
   mpz_mul_ui(&v[s].r, &v[s].r, st->width / 2);
-  mpz_cdiv_q_2exp(&v[s].r, &v[s].r, NEAR_BITS);
+  mpz_cdiv_q_2exp(&v[s].r, &v[s].r, p->net->near_bits);
   mpz_add_ui(&v[s].r, &v[s].r, cut);
   mpz_clears(&most[0], &most[1], &r[0], &r[1], NULL);
 }

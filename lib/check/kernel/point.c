@@ -43,7 +43,7 @@ options(const point *p, size_t s, size_t e, const rational *slope, const size_t 
   }
   const touch *t = &p->touched[place - TOUCHED];
   *at = t->at;
-  *by = slope + t->slope;
+  *by = slope != NULL ? slope + t->slope : NULL;
   return t->n;
 }
 

@@ -88,8 +88,8 @@ term_at(const point *p, const step *st, size_t e, size_t i)
 
 size_t rows_of_factors(const step *st); /* of a step that reads nothing, as many as there can be */
 size_t rows_of_sources(const step *st); /* likewise */
-/* For each option of a window's entry that counts: where it is, and what multiplies its derivative. How many these are;
- * alone: room for one place. */
+/* For each option of a window's entry that counts: where it is, and what multiplies its derivative (slope NULL: of what is tied by is
+ * NULL, too). How many these are; alone: room for one place. */
 size_t options(const point *p, size_t s, size_t e, const rational *slope, const size_t **at, const rational **by,
                size_t *alone);
 size_t read_step(const step *st); /* the step whose entries the windows of a step have */

@@ -39,16 +39,6 @@ typedef struct {
  *              divided by the root of their variance + at[0] */
 typedef enum { INPUT, LINEAR, PIECEWISE, SOFTMAX, OVER_ROOT, WINDOW, NORMALIZE, PRODUCT, FUNCTION } kind;
 
-/* What near values in words need of a step (word.c). from: what it reads, each step once, NONE too. m, slope: factors and slopes
- * in units of 2^-shift, rounded down; norm: the largest sum of a row's |m|; lost: of how much a row's are too small. */
-typedef struct {
-  bool fits;
-  unsigned shift;
-  size_t n_from, *from;
-  int64_t *m, slope[3];
-  uint64_t norm, lost;
-} step_words;
-
 typedef struct {
   kind kind;
   const struct node *node; /* what it was made of; NULL: the input */
@@ -72,11 +62,12 @@ typedef struct {
   function of;               /* FUNCTION */
   size_t n_kinks, number[2]; /* number: of the kink in docs/operators.md */
   rational at[2], piece[3][3];
-  interval *root;          /* of OVER_ROOT: what multiplies x, for each entry of the weight's tensor */
-  integer *m, norm, slack; /* of near values, in near_step.c */
+  interval *root;         /* of OVER_ROOT: what multiplies x, for each entry of the weight's tensor */
+  size_t n_reads, *reads; /* what it reads: each step once, NONE too */
+  /* For near values (near_step.c): its factors in units of 2^-shift, as integers or, where they fit, as machine words. */
+  integer *m, norm, slack;
+  int64_t *words;
   unsigned long shift;
-  bool prepared;
-  step_words in_words;
 } step;
 
 /* What the numbers of an activation stand for. */
@@ -95,6 +86,7 @@ typedef struct {
   held_kind holds; /* of an activation that nodes make */
   bool undefined;  /* what is excluded is NaN: a Softmax of nothing else; a Where may choose others */
   bool added;      /* some of it is minus infinity by an Add, through which AD hands back what comes there */
+  size_t reach;    /* of integers: at least the size of any, whatever comes in; 0: not known */
 } graph_value;
 
 typedef enum { LOSS_SUM, LOSS_MSE, LOSS_CE, LOSS_NONE } loss_kind;
@@ -137,9 +129,10 @@ typedef struct {
   step *steps;
   tensor **tensors; /* the model's */
   size_t n_values;
-  graph_value *values; /* initializers, inputs, then each node's in turn */
-  name_index named;    /* the values' names */
-  size_t n_wrt;        /* the parameters in wrt, end to end */
+  graph_value *values;     /* initializers, inputs, then each node's in turn */
+  name_index named;        /* the values' names */
+  unsigned long near_bits; /* a unit of near values is 2^-near_bits */
+  size_t n_wrt;            /* the parameters in wrt, end to end */
   rational *move, *gradient;
   size_t output, n_outputs, *map; /* a step; its feature for each of the output's */
   size_t rank, dims[MAX_RANK];    /* of the output for a batch of one */

@@ -48,8 +48,8 @@ void
 put(builder *b, tensor *t, size_t s, size_t *map, size_t rank, const size_t *dims)
 {
   b->out = (value){
-      NULL,         false, t,    s, map, rank, {0}, product(dims, rank), 0, 0, NULL, NULL, t == NULL && b->shared,
-      HOLDS_FLOATS, false, false};
+      NULL,         false, t,     s, map, rank, {0}, product(dims, rank), 0, 0, NULL, NULL, t == NULL && b->shared,
+      HOLDS_FLOATS, false, false, 0};
   if (rank > 0)
     memcpy(b->out.dims, dims, rank * sizeof *dims);
   if (map == NULL)

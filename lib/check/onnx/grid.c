@@ -7,6 +7,7 @@
 #include <string.h>
 
 enum { SPACE = 3, MOST = 4 }; /* axes of space; entries of which a place takes shares along one */
+enum { FARTHEST = 4096 };     /* entries outside of an axis: beyond, floats have another place */
 
 typedef enum { IS_NEAREST, IS_LINEAR, IS_CUBIC } sampling;
 
@@ -117,10 +118,11 @@ find_portion(const builder *b, const sampler *s, portion *p, const rational *g, 
   place_of(&x, g, n, s->corners);
   need(s->how != IS_CUBIC || s->padding[0] != 'b' || !is_outside(&x, n, s->corners),
        "readers differ on what is cubic outside of a border");
+  need(mpq_cmp_si(&x, -FARTHEST, 1) >= 0 && mpq_cmp_ui(&x, n - 1 + FARTHEST, 1) <= 0,
+       "rounding floats decides what is so far outside");
   if (s->how == IS_NEAREST)
     round_place(b, &x, n);
   mpz_fdiv_q(mpq_numref(&r), mpq_numref(&x), mpq_denref(&x));
-  need(mpz_cmpabs_ui(mpq_numref(&r), INT32_MAX) < 0, "a place is too far outside");
   long first = mpz_get_si(mpq_numref(&r)) - (s->how == IS_CUBIC);
   mpq_sub(&r, &x, &r);
   p->n = s->how == IS_NEAREST ? 1 : s->how == IS_LINEAR ? 2 : MOST;

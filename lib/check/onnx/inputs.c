@@ -6,7 +6,6 @@
 #include "check/kernel/statement.h"
 #include "check/kernel/tape.h"
 #include "check/onnx/choose.h"
-#include "check/onnx/network.h"
 #include "check/onnx/surrogate.h"
 
 #include <stdlib.h>
@@ -151,7 +150,7 @@ read_samples(arrays *given)
 
 /* The lines `model`, `output`, `constants` and `params` (perhaps), `batch` and `samples` (perhaps). */
 void
-read_network(point *p, model *m, const char *folder)
+read_network(point *p, model *m, const char *folder, const operator_set *of)
 {
   next_line("model");
   bool recorded = onnx_read_step(m, next_file(folder, "Model"));
@@ -168,7 +167,7 @@ read_network(point *p, model *m, const char *folder)
   read_samples(&given);
   p->x = given.x;
   p->target = given.y;
-  network_build(p->net, m, &given);
+  network_build(p->net, m, &given, of);
   for (size_t i = 0; i < m->n_tensors && params; i++) {
     const tensor *t = m->tensors[i];
     require(t->unread || replaced[i] == (t->weight || t->statistic),

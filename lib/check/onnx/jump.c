@@ -222,6 +222,7 @@ lower_cast_activation(builder *b, bool truths)
   } else
     y = function_of(b, F_TRUNCATE, x);
   finish(b, &y, truths ? HOLDS_TRUTHS : HOLDS_INTEGERS);
+  b->out.reach = truths ? 0 : INT32_MAX;
 }
 
 /* ---- What numbers stand for */
@@ -247,10 +248,10 @@ moves_entries(const char *op)
 void
 check_held(const builder *b)
 {
-  static const char *const takes[] = {[HOLDS_TRUTHS] = " And Cast CastLike Equal Not Or Where ",
-                                      [HOLDS_INTEGERS] =
-                                          " Cast CastLike DequantizeLinear Equal Greater GreaterOrEqual Less "
-                                          "LessOrEqual QuantizeLinear Where "};
+  static const char *const takes[] = {
+      [HOLDS_TRUTHS] = " And Cast CastLike Equal Not Or Where ",
+      [HOLDS_INTEGERS] = " Add Cast CastLike ConvInteger DequantizeLinear Equal Greater GreaterOrEqual Less "
+                         "LessOrEqual MatMulInteger QLinearConv QLinearMatMul QuantizeLinear Where "};
   for (size_t i = 0; i < b->node->n_in; i++) {
     held_kind of = b->in[i].constant == NULL ? b->in[i].holds : HOLDS_FLOATS;
     need(of == HOLDS_FLOATS || moves_entries(b->op) || is_listed(b->op, takes[of]),
@@ -261,6 +262,8 @@ check_held(const builder *b)
 void
 keep_held(builder *b)
 {
-  if (b->in[0].name != NULL && b->in[0].constant == NULL && moves_entries(b->op))
-    b->out.holds = b->in[0].holds;
+  if (b->in[0].name == NULL || b->in[0].constant != NULL || !moves_entries(b->op))
+    return;
+  b->out.holds = b->in[0].holds;
+  b->out.reach = b->in[0].reach;
 }

@@ -3,6 +3,7 @@
 #include "check/base/allocate.h"
 #include "check/onnx/inner.h"
 #include "check/onnx/integers.h"
+#include "check/onnx/qlinear.h"
 
 #include <string.h>
 
@@ -233,6 +234,10 @@ lower_arithmetic(builder *b)
   }
   if (of_floats(b)) {
     lower_floats(b);
+    return;
+  }
+  if (adds_integers(b)) {
+    lower_integer_sum(b);
     return;
   }
   bool sum = b->op[0] == 'A' || b->op[0] == 'S', divide = b->op[0] == 'D' && b->in[1].constant != NULL;

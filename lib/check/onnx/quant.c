@@ -10,20 +10,6 @@
 
 #define MOST_BITS 32
 
-static value
-number(const builder *b, long n)
-{
-  value v = made_numbers(b, 0, (size_t[]){0});
-  mpq_set_si(v.constant->value, n, 1);
-  return v;
-}
-
-static value
-of_two(builder *b, const char *op, value x, value y)
-{
-  return inner_of(b, op, &x, &y);
-}
-
 /* Input i: the numbers of a constant, which no parameter is, or an activation. */
 static value
 scale_input(builder *b, size_t i, bool above)
@@ -46,9 +32,9 @@ scale_input(builder *b, size_t i, bool above)
 static value
 sign_of(builder *b, value x)
 {
-  value below = of_two(b, "Less", x, number(b, 0));
+  value below = with(b, "Less", x, whole_number(b, 0));
   below = inner_node(b, "Cast", 1, &below, inner_whole("to", FLOAT));
-  return of_two(b, "Add", of_two(b, "Mul", below, number(b, -2)), number(b, 1));
+  return with(b, "Add", with(b, "Mul", below, whole_number(b, -2)), whole_number(b, 1));
 }
 
 static const char *
@@ -76,23 +62,6 @@ bits_of(const builder *b)
   return mpz_get_si(mpq_numref(q));
 }
 
-/* What AD passes of u, which is rounded between the ends. */
-static value
-passed(builder *b, value u, ends to, surrogate_rule rule, bool nearest)
-{
-  INTERVAL(end);
-  if (rule == PASSES_ALL)
-    return u;
-  mpq_set_si(&end.lo, to.least, 1);
-  mpq_set_si(&end.hi, to.most, 1);
-  if (rule == PASSES_RANGE)
-    return between(b, u, &end.lo, &end.hi, true, true);
-  need(nearest, "surrogate Quant rounded: it does not round to the nearest number");
-  mpq_set_si(&end.lo, 2 * to.least - 1, 2);
-  mpq_set_si(&end.hi, 2 * to.most + 1, 2);
-  return between(b, u, &end.lo, &end.hi, to.least % 2 == 0, to.most % 2 == 0);
-}
-
 void
 lower_quant(builder *b)
 {
@@ -102,13 +71,15 @@ lower_quant(builder *b)
   bool negative = whole_attribute(b, "signed", 1) != 0, sign = bits == 1 && negative;
   ends to = sign ? (ends){-1, 1} : negative ? (ends){narrow - half, half - 1} : (ends){0, 2 * half - 1 - narrow};
   need(b->in[0].constant == NULL, "its input must be an activation");
+  need(rule != PASSES_ROUNDED || (!sign && strcmp(round, "Round") == 0),
+       "surrogate Quant rounded: it does not round to the nearest number");
   value scale = scale_input(b, 1, true), shift = scale_input(b, 2, false);
-  value u = of_two(b, "Add", of_two(b, "Div", b->in[0], scale), shift);
+  value u = with(b, "Add", with(b, "Div", b->in[0], scale), shift);
   value x = rule != PASSES_NOTHING ? held(b, u) : u;
   value y = sign ? sign_of(b, x) : saturated(b, inner_of(b, round, &x, NULL), to);
   if (rule != PASSES_NOTHING)
-    y = straight(b, passed(b, u, to, rule, !sign && strcmp(round, "Round") == 0), y);
-  b->out = of_two(b, "Mul", of_two(b, "Sub", y, shift), scale);
+    y = straight(b, passes_within(b, u, rule, to), y);
+  b->out = with(b, "Mul", with(b, "Sub", y, shift), scale);
 }
 
 void
@@ -118,8 +89,8 @@ lower_bipolar(builder *b)
   need(b->in[0].constant == NULL, "its input must be an activation");
   value x = b->in[0], scale = scale_input(b, 1, true), y = sign_of(b, rule != PASSES_NOTHING ? held(b, x) : x);
   if (rule == PASSES_RANGE)
-    x = of_two(b, "Mul", between(b, of_two(b, "Div", x, scale), &minus_one, &plus_one, true, true), scale);
+    x = with(b, "Mul", between(b, with(b, "Div", x, scale), &minus_one, &plus_one, true, true), scale);
   if (rule != PASSES_NOTHING)
     y = straight(b, x, y);
-  b->out = of_two(b, "Mul", y, scale);
+  b->out = with(b, "Mul", y, scale);
 }

@@ -7,15 +7,15 @@
 
 #include <string.h>
 
-static value
-whole(const builder *b, long n)
+value
+whole_number(const builder *b, long n)
 {
   value v = made_numbers(b, 0, (size_t[]){0});
   mpq_set_si(v.constant->value, n, 1);
   return v;
 }
 
-static value
+value
 as_floats(builder *b, value x)
 {
   return x.constant == NULL && x.holds == HOLDS_INTEGERS ? inner_node(b, "Cast", 1, &x, inner_whole("to", FLOAT)) : x;
@@ -60,13 +60,12 @@ spread_activation(builder *b, const scale_layout *l, size_t i)
   return inner_node(b, "Reshape", 2, (value[]){v, list_of(b, v.count > 1 ? l->rank : 0, dims)}, NULL);
 }
 
-/* A scale above 0, or, `shift`, a zero point, which is 0 where it is left out. */
-static value
+value
 spread_input(builder *b, const scale_layout *l, size_t i, bool shift)
 {
   const value *v = &b->in[i];
   if (shift && !has_input(b, i))
-    return whole(b, 0);
+    return whole_number(b, 0);
   need(has_input(b, i) && scales_fit(l, v->rank, v->dims), "a scale is missing, or does not fit the axes");
   if (v->constant == NULL)
     return spread_activation(b, l, i);
@@ -78,8 +77,7 @@ spread_input(builder *b, const scale_layout *l, size_t i, bool shift)
 
 /* ---- Quantized */
 
-/* Those of zero point i's type, or of what output_dtype says, or uint8's. */
-static ends
+ends
 ends_of(const builder *b, size_t i)
 {
   static const signed char bits[27] = {
@@ -99,15 +97,15 @@ ends_of(const builder *b, size_t i)
 static value
 above_zero(builder *b, value x)
 {
-  value share = with(b, "Greater", x, whole(b, 0));
+  value share = with(b, "Greater", x, whole_number(b, 0));
   return with(b, "Mul", x, inner_node(b, "Cast", 1, &share, inner_whole("to", FLOAT)));
 }
 
 value
 saturated(builder *b, value x, ends to)
 {
-  value within = with(b, "Sub", x, above_zero(b, with(b, "Sub", x, whole(b, to.most))));
-  return with(b, "Add", within, above_zero(b, with(b, "Sub", whole(b, to.least), within)));
+  value within = with(b, "Sub", x, above_zero(b, with(b, "Sub", x, whole_number(b, to.most))));
+  return with(b, "Add", within, above_zero(b, with(b, "Sub", whole_number(b, to.least), within)));
 }
 
 /* Are all of a constant's numbers even, or all odd? Which; the whole number is rounded before it is added. */
@@ -122,28 +120,35 @@ parity_of(const builder *b, const value *shift)
   return odd;
 }
 
+value
+passes_within(builder *b, value u, surrogate_rule rule, ends to)
+{
+  INTERVAL(end);
+  bool range = rule == PASSES_RANGE;
+  if (rule == PASSES_ALL)
+    return u;
+  mpq_set_si(&end.lo, 2 * to.least - !range, 2);
+  mpq_set_si(&end.hi, 2 * to.most + !range, 2);
+  mpq_canonicalize(&end.lo);
+  mpq_canonicalize(&end.hi);
+  return between(b, u, &end.lo, &end.hi, range || to.least % 2 == 0, range || to.most % 2 == 0);
+}
+
 /* What of the quotient u AD passes. */
 static value
 passed(builder *b, value u, value shift, ends to)
 {
   surrogate_rule rule = surrogate_of(b, "QuantizeLinear");
-  INTERVAL(end);
-  mpq_set_si(&end.lo, to.least, 1);
-  mpq_set_si(&end.hi, to.most, 1);
   if (rule == PASSES_ALL)
     return u;
-  value sum = with(b, "Add", u, shift);
-  if (rule == PASSES_RANGE)
-    return between(b, sum, &end.lo, &end.hi, true, true);
-  long odd = parity_of(b, &shift), least = to.least - odd, most = to.most - odd;
+  long odd = rule == PASSES_ROUNDED ? parity_of(b, &shift) : 0;
+  u = with(b, "Add", u, shift);
   if (odd != 0)
-    sum = with(b, "Add", sum, whole(b, -1));
-  mpq_set_si(&end.lo, 2 * least - 1, 2);
-  mpq_set_si(&end.hi, 2 * most + 1, 2);
-  return between(b, sum, &end.lo, &end.hi, least % 2 == 0, most % 2 == 0);
+    u = with(b, "Add", u, whole_number(b, -1));
+  return passes_within(b, u, rule, (ends){to.least - odd, to.most - odd});
 }
 
-static value
+value
 quantized(builder *b, value x, value scale, value shift, ends to)
 {
   bool passes = surrogate_of(b, "QuantizeLinear") != PASSES_NOTHING;
@@ -197,16 +202,15 @@ dequantize_numbers(builder *b, const scale_layout *l)
   b->out = y;
 }
 
-/* The integers less the zero point. */
-static value
-difference(builder *b, const scale_layout *l)
+value
+difference(builder *b, const scale_layout *l, size_t i, size_t origin)
 {
-  const value *x = &b->in[0], *z = &b->in[2];
-  value shift = spread_input(b, l, 2, true);
+  const value *x = &b->in[i], *z = &b->in[origin];
+  value shift = spread_input(b, l, origin, true);
   if (x->constant == NULL)
     return with(b, "Sub", as_floats(b, *x), shift);
   value stored = made_numbers(b, x->rank, x->dims);
-  bool given = has_input(b, 2) && z->constant != NULL;
+  bool given = has_input(b, origin) && z->constant != NULL;
   for (size_t e = 0; e < stored.count; e++) {
     rational *q = &stored.constant->value[e];
     mpq_set(q, &x->constant->value[x->map[e]]);
@@ -236,5 +240,5 @@ lower_dequantize(builder *b)
     return;
   }
   value scale = spread_input(b, &l, 1, false);
-  b->out = with(b, "Mul", difference(b, &l), scale);
+  b->out = with(b, "Mul", difference(b, &l, 0, 2), scale);
 }

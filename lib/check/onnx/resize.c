@@ -251,22 +251,28 @@ has_exact_place(const builder *b, const stretched *a, size_t j)
          && mpz_sizeinbase(mpq_numref(&a->scale), 2) - mpz_scan1(mpq_numref(&a->scale), 0) <= 24;
 }
 
-/* The entry nearest to place j, at x. Seven roundings take a float32 of x 2^-21 of the axis away at most, and of a crop's ends:
- * where another entry is as near as that, floats must have x itself. */
+/* How far seven roundings take a float32 of a place away at most: 2^-21 of the axis, and of a crop's ends. */
+static void
+set_slack(rational *off, const stretched *a)
+{
+  RATIONAL(y);
+  mpq_abs(off, &a->from);
+  mpq_abs(&y, &a->to);
+  mpq_add(off, off, &y);
+  mpq_add(off, off, &plus_one);
+  mpq_set_ui(&y, a->n + 1, 1);
+  mpq_mul(off, off, &y);
+  mpq_div_2exp(off, off, 21);
+}
+
+/* The entry nearest to place j, at x: where another entry is as near as floats may be off, they must have x itself. */
 static size_t
 told_nearest(const builder *b, const stretched *a, size_t j, const rational *x)
 {
   bool halves = text_attribute(b, "nearest_mode", "round_prefer_floor")[0] == 'r';
   RATIONAL(off);
   RATIONAL(y);
-  mpq_abs(&off, &a->from);
-  mpq_abs(&y, &a->to);
-  mpq_add(&off, &off, &y);
-  mpq_set_ui(&y, 1, 1);
-  mpq_add(&off, &off, &y);
-  mpq_set_ui(&y, a->n + 1, 1);
-  mpq_mul(&off, &off, &y);
-  mpq_div_2exp(&off, &off, 21);
+  set_slack(&off, a);
   mpq_sub(&y, x, &off);
   size_t before = nearest(b, &y, a->n);
   mpq_add(&y, x, &off);
@@ -278,6 +284,29 @@ told_nearest(const builder *b, const stretched *a, size_t j, const rational *x)
   need(mpz_cmp_ui(mpq_denref(&y), 1) == 0 && has_exact_place(b, a, j),
        "rounding floats decides which entry is the nearest");
   return nearest(b, x, a->n);
+}
+
+static bool
+is_end(const rational *q)
+{
+  return mpq_sgn(q) == 0 || mpq_cmp(q, &plus_one) == 0;
+}
+
+/* A crop's place x must be farther from the axis's ends than floats may be off. Of crops whose own ends are 0 and 1 they have it exactly there. */
+static void
+check_side(const builder *b, const stretched *a, const rational *x)
+{
+  RATIONAL(off);
+  RATIONAL(away);
+  if (is_end(&a->from) && is_end(&a->to) && a->n <= MOST_HALVES && a->out <= MOST_HALVES)
+    return;
+  set_slack(&off, a);
+  mpq_abs(&away, x);
+  bool told = mpq_cmp(&away, &off) > 0;
+  mpq_set_ui(&away, a->n - 1, 1);
+  mpq_sub(&away, x, &away);
+  mpq_abs(&away, &away);
+  need(told && mpq_cmp(&away, &off) > 0, "rounding floats decides whether a crop's place is beyond the axis");
 }
 
 /* The share of an entry at a distance d from 0 to 2, by the polynomials of Keys:
@@ -346,7 +375,10 @@ find_portions(const builder *b, const stretched *a)
   p.share = rationals(MOST * a->out);
   for (size_t j = 0; j < a->out; j++) {
     RATIONAL(x);
-    if (!find_place(b, a, j, &x))
+    bool inside = find_place(b, a, j, &x);
+    if (is_where(b, "tf_crop_and_resize"))
+      check_side(b, a, &x);
+    if (!inside)
       continue;
     if (is_mode(b, "nearest")) {
       p.taken[j] = 1;

@@ -1,13 +1,10 @@
 /* The evidence of proofs about programs: followed along an arc, or down a tree (docs/proof-format.md, "Programs"). */
 #include "check/program/program_evidence.h"
 #include "check/base/allocate.h"
-#include "check/program/forms.h"
-#include "check/program/hold.h"
 #include "check/base/lines.h"
 #include "check/program/program_follow.h"
 #include "check/program/program_mean.h"
 #include "check/program/program_tree.h"
-#include "check/program/region_tree.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +18,7 @@ typedef struct {
   const interval *separator, *ours;
   interval *most;
   bool first;
-  forms form; /* of cones */
-  region_tree tree;
+  cones *of_cones;
 } claimed;
 
 const interval *
@@ -161,30 +157,13 @@ check_leaf(void *of, const size_t *choices, size_t depth)
 
 /* The cone's gradient is below AD's output. */
 static void
-check_cone(void *of)
+check_cone(void *of, const rational *gradient)
 {
   claimed *q = of;
   INTERVAL(theirs);
-  RATIONAL(t);
-  for (size_t k = 0; k < q->w->prog.n_outputs * q->w->n_wrt; k++) {
-    size_t at = q->w->prog.outputs[k / q->w->n_wrt];
-    mpz_set(mpq_numref(&t), &form_of(&q->form, at)[k % q->w->n_wrt]);
-    mpz_set(mpq_denref(&t), form_denominator(&q->form, at));
-    mpq_canonicalize(&t);
-    interval_add(&theirs, &q->separator[k], &t);
-  }
+  for (size_t k = 0; k < q->w->prog.n_outputs * q->w->n_wrt; k++)
+    interval_add(&theirs, &q->separator[k], &gradient[k]);
   check_below(q, &theirs);
-}
-
-/* `cones`: the tree of a program that is piecewise linear in what varies, around the point ("Regions"). Returns the number of
- * leaves. */
-static size_t
-check_cones(claimed *q)
-{
-  hold_constants(&q->w->prog);
-  forms_begin(&q->form, &q->w->prog, q->w->n_wrt);
-  region_tree_begin(&q->tree, &q->form, q->w->n_wrt, true);
-  return region_tree_check(&q->tree, check_cone, q);
 }
 
 /* Writes the vector and the two numbers it keeps apart. */
@@ -205,7 +184,8 @@ check_separator(claimed *q)
   q->ours = &of_ad;
   q->most = &of_leaf;
   q->first = true;
-  size_t leaves = line_is("cones") ? check_cones(q) : check_tree(q->w, true, check_leaf, q);
+  size_t leaves =
+      line_is("cones") ? q->of_cones(&q->w->prog, q->w->n_wrt, check_cone, q) : check_tree(q->w, true, check_leaf, q);
   require(leaves > 0, "a tree without a leaf");
   fputs("It is separated by v = ", account);
   put_rows(q->w, v);
@@ -220,9 +200,9 @@ check_separator(claimed *q)
 }
 
 void
-check_program_evidence(walk *of, const char *verdict, const interval *ad)
+check_program_evidence(walk *of, const char *verdict, const interval *ad, cones *of_cones)
 {
-  claimed all = {.w = of, .ad = ad}, *q = &all;
+  claimed all = {.w = of, .ad = ad, .of_cones = of_cones}, *q = &all;
   bool bouligand = strcmp(verdict, "in-bouligand") == 0, outside = *verdict == 'n';
   next_line("evidence");
   const char *word = next_word();

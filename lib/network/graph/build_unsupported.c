@@ -17,9 +17,6 @@ way_out(const char *op)
     {" NonZero ",
      "It computes a shape: export with torch.onnx.export(dynamo=True) and a batch of fixed size, which folds shapes; or record the "
      "training step (clarke.record)"},
-    {" QLinearConv QLinearMatMul DynamicQuantizeLinear ConvInteger MatMulInteger ",
-     "It jumps, and where it does not its derivative is 0: what AD passes through it is no derivative. Export without "
-     "quantization: what is rounded may be weights that are stored so"},
     {" Tan Asin Acos ",
      "Of constants alone torch.onnx.export(dynamo=True) folds it; or record the training step (clarke.record)"},
     {" RandomNormal RandomUniform RandomNormalLike RandomUniformLike Bernoulli Multinomial ",

@@ -1,5 +1,6 @@
 #include "network/pass/analytic.h"
 #include "exact/number.h"
+#include "network/pass/series.h"
 
 #include <flint/flint.h>
 #include <math.h>
@@ -252,7 +253,8 @@ clarke_analytic_apply(clarke_matrix *y, const clarke_step *s, const clarke_matri
   clarke_tally_add(0, 0, n);
   for (size_t e = 0; e < n; e++) {
     clarke_matrix_get_ball(ball + e, x, e / x->cols, e % x->cols, 2 * precision);
-    (slope ? clarke_analytic_slope : clarke_analytic_value)(ball + e, ball + e, s->function, precision + 10);
+    if (slope || !clarke_series_ball(ball + e, ball + e, s->function, precision + 10))
+      (slope ? clarke_analytic_slope : clarke_analytic_value)(ball + e, ball + e, s->function, precision + 10);
   }
   status = clarke_matrix_set_balls(y, x->rows, x->cols, ball, precision, err);
   _arb_vec_clear(ball, (long)n);

@@ -32,7 +32,7 @@ load_input(clarke_filter *f, const clarke_tensor *x)
 static clarke_status (*const of_kind[CLARKE_STEP_KINDS])(clarke_filter *f, const clarke_step *s) = {
   [CLARKE_GATHER] = clarke_filter_gather, [CLARKE_SUM] = clarke_filter_sum, [CLARKE_SCALE] = clarke_filter_scale,
   [CLARKE_DENSE] = clarke_filter_dense, [CLARKE_PIECEWISE] = clarke_filter_piecewise, [CLARKE_MAX] = clarke_filter_max,
-  [CLARKE_NORMALIZE] = clarke_filter_normalize, [CLARKE_PRODUCT] = clarke_filter_product,
+  [CLARKE_NORMALIZE] = clarke_filter_normalize, [CLARKE_PRODUCT] = clarke_filter_product, [CLARKE_ANALYTIC] = clarke_filter_analytic,
 };
 
 /* Does the filter follow this step, and its inputs? */

@@ -287,8 +287,13 @@ run_analytic(clarke_forward *f, const clarke_step *s, clarke_error *err)
 {
   const clarke_matrix *x = &f->value[s->in[0].value];
 
-  return clarke_step_has_domain(s) ? clarke_domain_apply(&f->value[s->out], &f->vague, s, x, false, f->precision, err)
-                                   : clarke_analytic_apply(&f->value[s->out], s, x, false, f->precision, err);
+  clarke_status status;
+
+  if (!clarke_step_has_domain(s))
+    return clarke_analytic_apply(&f->value[s->out], s, x, false, f->precision, err);
+  status = clarke_domain_apply(&f->value[s->out], &f->vague, s, x, false, f->precision, err);
+  f->outside = status == CLARKE_EINPUT;
+  return status;
 }
 
 static clarke_status
@@ -371,15 +376,15 @@ clarke_forward_run(clarke_forward *f, const clarke_constants *constants,
   return status;
 }
 
-/* Which values open places depend on; last[v]: the last step that reads it for one. */
+/* Which values open places depend on, and with `inside` functions that have a domain; last[v]: the last step that reads it for one. */
 static void
-find_open_needs(bool *needed, size_t *last, const clarke_graph *g, clarke_branch *const *piece, size_t n)
+find_open_needs(bool *needed, size_t *last, const clarke_graph *g, clarke_branch *const *piece, size_t n, bool inside)
 {
   memset(needed, 0, g->n_values * sizeof *needed);
   for (size_t i = g->n_steps; i-- > 0;) {
     const clarke_step *s = &g->steps[i];
 
-    if (!needed[s->out] &&
+    if (!needed[s->out] && !(inside && clarke_step_has_domain(s)) &&
         (piece[i] == NULL || !clarke_branches_open(piece[i], g->values[s->out].count * n)))
       continue;
     for (size_t k = 0; k < s->n_in; k++) {
@@ -406,6 +411,8 @@ refine_steps(clarke_forward *f, const bool *needed, const size_t *last, size_t b
     status = clarke_work_check(err);
     if (status == CLARKE_OK)
       status = of_kind[f->g->steps[i].kind](f, &f->g->steps[i], err);
+    if (status == CLARKE_OK) /* functions may be exact */
+      status = clarke_matrix_need_radius(&f->value[s->out], err);
     if (status == CLARKE_OK)
       status = clarke_matrix_round(&f->value[s->out], bits, err);
     if (status == CLARKE_OK)
@@ -422,11 +429,12 @@ refine_steps(clarke_forward *f, const bool *needed, const size_t *last, size_t b
 }
 
 clarke_status
-clarke_forward_refine(clarke_branch **piece, size_t **ties, clarke_margin **margin,
+clarke_forward_refine(clarke_branch **piece, size_t **ties, clarke_margin **margin, bool *inside,
                       const clarke_constants *constants, const clarke_matrix *input, const clarke_tensor *x, size_t bits,
                       clarke_error *err)
 {
   const clarke_graph *g = constants->g;
+  const bool asked = *inside;
   bool *needed = malloc((g->n_values + 1) * sizeof *needed);
   size_t *last = malloc((g->n_values + 1) * sizeof *last);
   clarke_forward f;
@@ -452,8 +460,11 @@ clarke_forward_refine(clarke_branch **piece, size_t **ties, clarke_margin **marg
   if (status == CLARKE_OK) /* an enclosure, to be rounded from its first step on */
     status = clarke_matrix_need_radius(&f.value[g->input], err);
   if (status == CLARKE_OK) {
-    find_open_needs(needed, last, g, piece, f.n);
+    find_open_needs(needed, last, g, piece, f.n, asked);
     status = refine_steps(&f, needed, last, bits, err);
+    *inside = asked && status == CLARKE_OK;
+    if (status == CLARKE_EVAGUE || f.outside) /* what is behind is left open */
+      status = CLARKE_OK;
   }
   f.piece = NULL;
   f.ties = NULL;

@@ -35,6 +35,7 @@ typedef struct {
   clarke_identities *identities; /* made when windows are tied */
   size_t open;         /* entries left open */
   bool vague;          /* it failed: an enclosure does not tell whether it lies in a function's domain */
+  bool outside;        /* it failed: an argument is not in a function's domain, or that cannot be told */
   bool replaced;       /* values may be a record's: what cancels in the graph is not taken for 0 */
   bool refining;       /* places are given; only open ones are looked at */
   clarke_margin **margin; /* NULL, or n_steps by column: takes in the distances of places that refining decides */
@@ -67,9 +68,11 @@ clarke_status clarke_forward_next(clarke_forward *f, size_t step, clarke_error *
  * columns: its open places are replaced where an enclosure decides them strictly, or identity does a window;
  * no kink is ever found to be touched. ties grow by the windows that were decided by identity. Values are
  * dropped behind their last use, and nothing is computed on which no open place depends. margin: NULL, or takes in the
- * distances of places so decided. */
-clarke_status clarke_forward_refine(clarke_branch **piece, size_t **ties, clarke_margin **margin, const clarke_constants *constants,
-                                    const clarke_matrix *input, const clarke_tensor *x, size_t bits,
+ * distances of places so decided. *inside, if it is set: functions that have a domain are computed, too, and it stays set where
+ * all arguments are certainly in it. Where enclosures have no bounds, or may leave a domain, the pass ends there, and what is behind
+ * is left open. */
+clarke_status clarke_forward_refine(clarke_branch **piece, size_t **ties, clarke_margin **margin, bool *inside,
+                                    const clarke_constants *constants, const clarke_matrix *input, const clarke_tensor *x, size_t bits,
                                     clarke_error *err);
 
 /* One column of a pass, as a pass of its own. */

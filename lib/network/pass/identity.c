@@ -130,6 +130,12 @@ turned_identity(clarke_identities *ids, clarke_identity id, size_t value, size_t
 }
 
 clarke_identity
+clarke_identity_turned(clarke_identities *ids, clarke_identity id)
+{
+  return id == 0 || clarke_identity_is_constant(id) || ids->failed ? 0 : turned_identity(ids, id, 0, 0);
+}
+
+clarke_identity
 clarke_identity_of(clarke_identities *ids, size_t value, size_t feature, size_t column)
 {
   const clarke_step *s = clarke_identities_producer(ids, value);

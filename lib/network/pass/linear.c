@@ -279,21 +279,37 @@ clarke_root_reciprocals(clarke_matrix *r, const clarke_matrix *c, const mpq_t ep
   return status;
 }
 
+/* May divisors be inverted before they are laid out as a column? Few are laid out as many, and none is 0. */
+static bool
+inverts_first(const clarke_matrix *c, const clarke_step *s, size_t count)
+{
+  bool first = s->divide && !s->root && s->in[1].coef == 1 && c->rows < count;
+
+  for (size_t i = 0; i < c->rows && first; i++)
+    first = !clarke_matrix_entry_is_zero(c, i, 0);
+  return first;
+}
+
 clarke_status
 clarke_scale_column(clarke_matrix *column, const clarke_forward *f, const clarke_step *s,
                     clarke_error *err)
 {
   const clarke_matrix *stored = &f->constants->constant[s->in[1].value];
   clarke_matrix view = clarke_matrix_view(stored, stored->rows * stored->cols, 1), c;
+  const size_t count = f->g->values[s->out].count;
+  const bool first = inverts_first(&view, s, count);
   clarke_status status = CLARKE_OK;
 
   clarke_matrix_init(&c);
   if (s->root)
     status = clarke_root_reciprocals(&c, &view, s->epsilon, f->precision, err);
+  if (first) {
+    status = clarke_reciprocals(&c, &view, err);
+    clarke_tally_add(0, count - view.rows, 0);
+  }
   if (status == CLARKE_OK)
-    status = clarke_operand_apply(column, &s->in[1], s->root ? &c : &view,
-                                  f->g->values[s->out].count, err);
-  if (status == CLARKE_OK && s->divide)
+    status = clarke_operand_apply(column, &s->in[1], s->root || first ? &c : &view, count, err);
+  if (status == CLARKE_OK && s->divide && !first)
     status = clarke_reciprocals(column, column, err);
   clarke_matrix_clear(&c);
   return status;

@@ -23,7 +23,7 @@ clarke_replay_pass(clarke_forward *f, const clarke_replay *r, const size_t *samp
 
   clarke_matrix_init(&input);
   status = clarke_samples_matrix(&input, r->x, sample, n, err);
-  while (first < (long)r->bits)
+  while (first + 64 < (long)r->bits) /* a pass keeps 64 bits more than its functions have */
     first *= 2;
   for (long p = first; status == CLARKE_OK && p <= CLARKE_PRECISION_LAST; p *= 2) {
     status = clarke_forward_run(f, &r->constants, &input, needed, p, err);

@@ -364,7 +364,7 @@ clarke_nearest_find(clarke_nearest *list, clarke_replay *r, size_t n, size_t wor
   status = choose_samples(&sample, &n_samples, within, r, n, err);
   clarke_nearest_clear(list);
   small = work_of(r->g, n_samples) <= work && clarke_replay_check_coupled(r, NULL) == CLARKE_OK;
-  if (status == CLARKE_OK && (small || work == SIZE_MAX))
+  if (status == CLARKE_OK && n_samples > 0 && (small || work == SIZE_MAX))
     status = find_exactly(list, r, within, sample, n_samples, n, err);
   else if (status == CLARKE_OK)
     status = find_bounds(list, r, err);

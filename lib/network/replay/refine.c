@@ -11,9 +11,10 @@
 #define REFINE_BEGIN 16
 #define REFINE_GROUP 32
 
-/* Open places of a group in enclosures of that many bits. *worth: half of them are decided. */
+/* Open places of a group in enclosures of that many bits. *worth: half of them are decided. *inside, if it is set: as
+ * clarke_forward_refine has it. */
 static clarke_status
-refine_group(bool *worth, clarke_replay *r, const size_t *sample, size_t n, size_t bits,
+refine_group(bool *worth, bool *inside, clarke_replay *r, const size_t *sample, size_t n, size_t bits,
              clarke_error *err)
 {
   clarke_open_group group;
@@ -24,7 +25,7 @@ refine_group(bool *worth, clarke_replay *r, const size_t *sample, size_t n, size
   if (status == CLARKE_OK)
     status = clarke_samples_matrix(&input, r->x, sample, n, err);
   if (status == CLARKE_OK)
-    status = clarke_forward_refine(group.piece, group.ties, group.margin, &r->constants, &input, &group.x, bits, err);
+    status = clarke_forward_refine(group.piece, group.ties, group.margin, inside, &r->constants, &input, &group.x, bits, err);
   if (status == CLARKE_OK)
     *worth = clarke_open_group_give(&group, r) <= group.open / 2;
   clarke_open_group_clear(&group, r);
@@ -32,8 +33,8 @@ refine_group(bool *worth, clarke_replay *r, const size_t *sample, size_t n, size
   return status;
 }
 
-/* What doubles lose nothing of in one product, and what an enclosure is to have left at the last kink. */
-#define DOUBLE_BITS 53.0
+/* What doubles have behind one product, a sum of some hundreds, and what an enclosure is to have left at the last kink. */
+#define DOUBLE_BITS 45.0
 #define LEFT_BITS 12.0
 /* Products in a row whose errors have grown by many bits. */
 #define DEEP 8
@@ -54,19 +55,16 @@ static bool
 followed_before(const clarke_graph *g, size_t i)
 {
   for (size_t k = 0; k < i; k++)
-    if (g->steps[k].kind == CLARKE_ANALYTIC || g->steps[k].kind == CLARKE_SOFTMAX)
+    if (clarke_step_has_domain(&g->steps[k]) || g->steps[k].kind == CLARKE_SOFTMAX)
       return false;
   return true;
 }
 
-/* Errors grow by some factor a product, as a rule. Where from one step on nearly everything is open they have grown by what doubles
- * had: what the steps behind need is in proportion. A step before the others, and kinks that are touched, say nothing. */
-size_t
-clarke_replay_bits(const clarke_replay *r)
+/* *lost: the step from which on nearly everything is open; *last: the last one with an open place. CLARKE_NONE where there is none. */
+static void
+find_lost(size_t *lost, size_t *last, const clarke_replay *r)
 {
-  size_t lost = CLARKE_NONE, last = CLARKE_NONE, before, all;
-  double bits;
-
+  *lost = *last = CLARKE_NONE;
   for (size_t i = 0; i < r->g->n_steps; i++) {
     const size_t entries = r->piece[i] != NULL ? r->g->values[r->g->steps[i].out].count * r->samples : 0;
     size_t open = 0;
@@ -75,9 +73,33 @@ clarke_replay_bits(const clarke_replay *r)
       open += r->piece[i][e] == CLARKE_OPEN;
     if (open == 0)
       continue;
-    last = i;
-    lost = 10 * open < 9 * entries ? CLARKE_NONE : lost == CLARKE_NONE ? i : lost;
+    *last = i;
+    *lost = 10 * open < 9 * entries ? CLARKE_NONE : *lost == CLARKE_NONE ? i : *lost;
   }
+}
+
+bool
+clarke_replay_touches_early(const clarke_replay *r)
+{
+  size_t lost, last, within;
+
+  find_lost(&lost, &last, r);
+  within = lost != CLARKE_NONE ? products_before(r->g, lost) / 2 : 0;
+  for (size_t i = 0; i < r->g->n_steps && products_before(r->g, i) < within; i++)
+    if (r->piece[i] != NULL && clarke_branches_open(r->piece[i], r->g->values[r->g->steps[i].out].count * r->samples))
+      return true;
+  return false;
+}
+
+/* Errors grow by some factor a product, as a rule. Where from one step on nearly everything is open they have grown by what doubles
+ * had: what the steps behind need is in proportion. A step before the others, and kinks that are touched, say nothing. */
+size_t
+clarke_replay_bits(const clarke_replay *r)
+{
+  size_t lost, last, before, all;
+  double bits;
+
+  find_lost(&lost, &last, r);
   before = lost != CLARKE_NONE ? products_before(r->g, lost) : 0;
   all = last != CLARKE_NONE ? products_before(r->g, last) : 0;
   if (before < 2 || !followed_before(r->g, lost))
@@ -93,17 +115,19 @@ clarke_replay_refine(clarke_replay *r, size_t *left, clarke_error *err)
 {
   const size_t bits[] = {r->bits, REFINE_LAST};
   size_t *sample = NULL, n;
-  bool worth = true;
+  bool worth = true, inside;
   clarke_status status = clarke_samples_open(&sample, &n, r, err);
 
   clarke_work_begin("replay in enclosures", 0);
   for (size_t k = 0; k < (r->bits < REFINE_LAST ? 2 : 1) && n > 0 && worth && status == CLARKE_OK; k++) {
+    inside = clarke_graph_has_domain(r->g) && !r->inside;
     for (size_t first = 0, size; first < n && worth && status == CLARKE_OK; first += size) {
       size = clarke_graph_couples(r->g) ? n : first == 0 ? REFINE_BEGIN : REFINE_GROUP;
       if (size > n - first)
         size = n - first;
-      status = refine_group(&worth, r, sample + first, size, bits[k], err);
+      status = refine_group(&worth, &inside, r, sample + first, size, bits[k], err);
     }
+    r->inside = r->inside || (inside && worth);
     free(sample);
     sample = NULL;
     if (status == CLARKE_OK)

@@ -64,32 +64,30 @@ leave_all_open(clarke_replay *r, size_t *open, clarke_error *err)
   return CLARKE_OK;
 }
 
-/* Is every value before a kink one that the filter follows? Enclosures of others are the exact pass's. */
+/* Are enclosures cheaper than an exact pass, which is in enclosures itself behind a transcendental function? */
 static bool
 algebraic(const clarke_graph *g, const bool *needed)
 {
   for (size_t i = 0; i < g->n_steps; i++)
-    if (needed[g->steps[i].out] &&
-        (g->steps[i].kind == CLARKE_ANALYTIC || g->steps[i].kind == CLARKE_SOFTMAX))
+    if (needed[g->steps[i].out] && (g->steps[i].kind == CLARKE_ANALYTIC || g->steps[i].kind == CLARKE_SOFTMAX))
       return false;
   return true;
 }
 
-/* What the filter left open, with all entries open if there was none: in enclosures, then exactly. */
+/* What the filter left open, with all entries open if there was none: in enclosures, then exactly. Whether arguments lie in the domains of
+ * functions is asked of both. */
 static clarke_status
 run_open(clarke_replay *r, bool refine, clarke_error *err)
 {
-  bool *needed = malloc((r->g->n_values + 1) * sizeof *needed), enclosed = false;
+  bool *needed = malloc((r->g->n_values + 1) * sizeof *needed);
   size_t n = 1;
   clarke_status status = needed != NULL ? clarke_constants_init(&r->constants, r->g, err)
                                         : clarke_no_memory(err);
 
   r->bits = clarke_replay_bits(r);
-  if (status == CLARKE_OK && refine) {
+  if (status == CLARKE_OK)
     clarke_graph_needed(r->g, false, needed);
-    enclosed = algebraic(r->g, needed);
-  }
-  if (enclosed)
+  if (status == CLARKE_OK && refine && (algebraic(r->g, needed) || !clarke_replay_touches_early(r)))
     status = clarke_replay_refine(r, &n, err);
   if (status == CLARKE_OK)
     clarke_graph_needed(r->g, true, needed);

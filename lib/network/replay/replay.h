@@ -26,6 +26,7 @@ typedef struct {
                          * enclosures have no bounds */
   size_t filtered;      /* entries the filter decided */
   size_t refined;       /* entries that rounded enclosures decided behind it */
+  bool inside;          /* enclosures of all samples are in the domains of functions that have one */
   size_t bits;          /* where enclosures begin: a guess by what the filter left open */
   clarke_margins *margins; /* NULL, or filled by the run that was asked for them: they outlive it */
 } clarke_replay;

@@ -65,6 +65,8 @@ clarke_status clarke_replay_slice(clarke_replay *r, clarke_growths *growths, siz
  * CLARKE_BITS_FIRST. */
 #define CLARKE_BITS_FIRST 63
 size_t clarke_replay_bits(const clarke_replay *r);
+/* Is a place open where errors have not grown to half of what doubles had? It is at a kink, as a rule: an exact pass is made in any case. */
+bool clarke_replay_touches_early(const clarke_replay *r);
 /* Between filter and exact pass: some open places are decided in enclosures. *left: the samples with entries that are
  * still open. */
 clarke_status clarke_replay_refine(clarke_replay *r, size_t *left, clarke_error *err);

@@ -79,7 +79,7 @@ clarke_samples_open(size_t **sample, size_t *n, const clarke_replay *r, clarke_e
   clarke_samples_mark(r, mark, false);
   for (size_t j = 0; j < r->samples; j++)
     any = any || mark[j];
-  all = clarke_graph_has_domain(r->g) || (any && clarke_graph_couples(r->g));
+  all = (clarke_graph_has_domain(r->g) && !r->inside) || (any && clarke_graph_couples(r->g));
   for (size_t j = 0; j < r->samples; j++)
     if (mark[j] || all)
       (*sample)[(*n)++] = j;

@@ -89,7 +89,8 @@ class Audited(Answer):
 
     @property
     def answer(self) -> str:
-        """What the gradient that ran is: explained (AD's exact gradient within rounding), turned (rounding took other branches), refuted, not known."""
+        """What the gradient that ran is: explained (AD's gradient, but for rounding), turned (rounding took other branches), refuted, not known.
+        gradient["by"] is "whole" where it was compared with AD's exact gradient, and "nodes" where each operation's own rounding explains it."""
         return self.gradient["answer"]
 
     @property
@@ -105,8 +106,8 @@ class Audited(Answer):
     @property
     def zero_gradients(self) -> list[dict[str, Any]] | None:
         """Parameters with entries of the gradient that are 0: "parameter", "entries", "zero" (how many are AD's exact 0 because each path to the loss
-        has a factor 0), "why" (how many for which factor), "nearby" (0 in each limit of gradients nearby, too), "stays" (0 at all weights nearby);
-        "recorded", of those that were recorded as 0 beside them, of which "not_zero" are not 0 exactly, for floating point made them so.
+        has a factor 0), "why" (how many for which factor), "nearby" (0 in each limit of gradients nearby, too), "stays" (0 at all weights nearby),
+        "along" (not 0 a little way along the direction report["zero_direction"]); "recorded", of those that were recorded as 0 beside them, of which "not_zero" are not 0 exactly, for floating point made them so.
         None where that is not known (docs/run-format.md, "Gradients that are 0")."""
         exact, recorded = self.report.get("zero_gradients"), self.gradient.get("zeros")
         if exact is None:
@@ -125,7 +126,8 @@ class Audited(Answer):
     @property
     def in_clarke_of_surrogate(self) -> bool:
         """Is the recorded gradient, but for rounding, shown to be in the Clarke subdifferential of what AD differentiates? AD's exact gradient,
-        or, where rounding took branches of its own, the one along them."""
+        or, where rounding took branches of its own, the one along them. Rounding is that of each operation, where gradient["by"] is "nodes":
+        how near the whole gradient is to the exact one is not known then."""
         return self.answer in ("explained", "turned") and self.verdict in ("in-bouligand", "in-clarke")
 
     @property
@@ -265,12 +267,13 @@ class Lasting:
         self.options, self.tell = tuple(options), tell
         self.command, self.running, self.vain = None, None, 0  # vain: how many were begun, and gave no answer
 
-    def ask(self, run, proof):
-        """What `clarke audit RUN --json --proof PROOF` says."""
+    def ask(self, run, proof=""):
+        """What `clarke audit RUN --json --proof PROOF` says, or without a proof."""
         said = None if {"\n", "\t"} & set(run + proof) else self.said(run, proof)
         if said is not None and list(said) == ["error"]:
             raise Failed(f"clarke audit: {said['error']}")
-        return answered("audit", run, "--json", "--proof", proof, *self.options, tell=self.tell) if said is None else said
+        written = ("--proof", proof) if proof else ()
+        return answered("audit", run, "--json", *written, *self.options, tell=self.tell) if said is None else said
 
     def said(self, run, proof):
         """None: nothing."""
@@ -282,7 +285,7 @@ class Lasting:
         try:
             if self.running is None:
                 self.begin()
-            self.running.stdin.write(f"{run}\t{proof}\n")
+            self.running.stdin.write(f"{run}\t{proof}\n" if proof else f"{run}\n")
             self.running.stdin.flush()
             said = json.loads("".join(iter_object(self.running.stdout)))
         except (OSError, ValueError):  # it cannot be run, it ended, or was ended in its answer

@@ -123,6 +123,7 @@ class Folder:
         self.path, self.made = path, []
         self.new, self.aside = {}, {}  # by the names that files get, or had: where they lie
         self.lock, self.locked, self.moving, self.committed = None, False, False, False
+        self.left = False  # was the lock's file there before?
 
     def at(self, name):
         return os.path.join(self.path, name)
@@ -144,11 +145,11 @@ class Folder:
     def take(self):
         """Waits for the lock. It is none if its file was removed meanwhile, by one who had it."""
         self.make()
-        left = False
+        self.left = False
         try:
             self.lock = open(self.at(LOCK), "x+b", buffering=0)
         except FileExistsError:
-            left = True
+            self.left = True
             with contextlib.suppress(FileNotFoundError):
                 self.lock = open(self.at(LOCK), "r+b", buffering=0, opener=no_link)
         except FileNotFoundError:  # the folder was another's, who has removed it
@@ -156,12 +157,12 @@ class Folder:
         if self.lock is None:
             return
         LOCKS.add(self.lock)
-        self.wait(left)
+        self.wait(self.left)
         self.locked = self.holds()
         if not self.locked:
             self.lock.close()
             self.lock = None
-        elif left:
+        elif self.left:
             self.sweep()
 
     def wait(self, left):
@@ -274,6 +275,10 @@ class Folder:
         self.unlock()
 
     def unlock(self):
+        if self.lock is not None and not (self.locked or self.left or self.lock.closed):  # Ctrl-C came before it was locked
+            with contextlib.suppress(OSError):
+                fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                self.locked = self.holds()
         if self.locked and self.holds():
             os.unlink(self.at(LOCK))
         for path in [] if self.committed else reversed(self.made):

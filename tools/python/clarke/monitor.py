@@ -82,6 +82,10 @@ def summary(folder: str | os.PathLike[str]) -> Watched:
     return watched(said, lines, path)
 
 
+def is_worth_keeping(line):
+    return line.get("verdict", "in-bouligand") != "in-bouligand"
+
+
 class monitor:
     """watch = clarke.monitor(model, "watch/", every=100)
     for x, y in batches:
@@ -111,6 +115,7 @@ class monitor:
         self.step = start if start is not None else max((line["step"] for line in lines), default=-1) + 1
         self.kept = any(line.get("verdict", "in-bouligand") != "in-bouligand" for line in lines)
         self.recording, self.closed, self.failure = None, False, None
+        self.like = None  # the program of the step that was recorded last: the next one may run the same
         self.program = Lasting(self.options, lambda: self.closed)  # beside a training nobody waits for it
         self.steps = queue.Queue(maxsize=waiting)
         self.thread = threading.Thread(target=self.ask, name="clarke.monitor", daemon=True)
@@ -132,6 +137,7 @@ class monitor:
         run = os.path.join(self.folder, f"step-{self.step}")
         shutil.rmtree(run, ignore_errors=True)  # of a monitor that was ended
         self.recording = record(run, self.model, step=self.step, background=True, **self.recorded)
+        self.recording.compares, self.recording.like, self.like = True, self.like, None
         try:
             self.recording.__enter__()
         except Refused as why:
@@ -143,6 +149,7 @@ class monitor:
         if recording is not None:
             try:
                 recording.__exit__(kind, error, trace)
+                self.like = recording.program
                 if kind is None:
                     self.steps.put((self.step, recording, None))
             except Refused as why:
@@ -182,10 +189,13 @@ class monitor:
         run = recording.path
         try:
             recording.wait()
-            line = line_of(step, self.program.ask(os.path.join(run, ""), os.path.join(run, "proof")), run)
+            report = self.program.ask(os.path.join(run, ""))
+            line = line_of(step, report, run)
+            if is_worth_keeping(line) and not self.kept and report["verdict"] != "undecided":  # of others nobody reads a proof, or there is none
+                line = line_of(step, self.program.ask(os.path.join(run, ""), os.path.join(run, "proof")), run)
         except (Refused, Failed, KeyError) as error:
             line = {"step": step, "unanswered": str(error)}
-        if line.get("verdict", "in-bouligand") != "in-bouligand" and not self.kept:
+        if is_worth_keeping(line) and not self.kept:
             self.kept = True
             os.replace(run, os.path.join(self.folder, FIRST))
         shutil.rmtree(run, ignore_errors=True)

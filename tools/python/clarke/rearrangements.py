@@ -210,8 +210,8 @@ def write_scatter_reduce(g, node):
 
 
 def largest_at(g, node, targets, sources, smallest, own):
-    """Lines of all that comes to a place: what was there is the first of them, or alone where nothing comes. Shorter lines have their last entry
-    several times."""
+    """Lines of all that comes to a place: what was there is the first of them, or alone where nothing comes. Shorter lines end with a number that is
+    none's largest."""
     x, values, like = node.args[0], node.args[3], result(node)
     count = torch.bincount(targets, minlength=like.numel())
     alone = torch.ones_like(count, dtype=torch.bool) if own else count == 0
@@ -227,15 +227,24 @@ def largest_at(g, node, targets, sources, smallest, own):
     table[alone, 0] = torch.arange(like.numel())[alone]
     table[targets[order], rank] = sources[order] + like.numel()
     at = torch.arange(most).expand(like.numel(), most)
-    table = table.gather(1, torch.minimum(at, length[:, None] - 1))
-    numbers = torch.cat([v.tensor.detach().cpu().reshape(-1) for v in (x, values)])[table]
+    numbers = torch.cat([v.tensor.detach().cpu().reshape(-1) for v in (x, values)])
+    rest = farther(numbers[table[at < length[:, None]]], smallest)
+    table = torch.where(at < length[:, None], table, numbers.numel())
+    numbers = torch.cat([numbers, rest])[table]
     tied = ties(numbers, smallest) & (at < length[:, None])
     if bool((~alone & (x.tensor.detach().cpu().reshape(-1) == like.detach().cpu().reshape(-1))).any()):
         g.refuse("what was there is equal to the largest, and though it is left out PyTorch gives it a share of the gradient",
                  "begin with numbers that are smaller, as -inf, or include_self=True")
-    both = g.add("Concat", [name, flat(g, values, like)], axis=0)
+    both = g.add("Concat", [name, flat(g, values, like), g.data("rest", rest)], axis=0)
     name = g.add("Reshape", [g.add("Gather", [both, g.data("places", table)], axis=0), g.integers([like.numel(), 1, 1, most])])
     return g.add("Reshape", [window(g, name, most, smallest, tied), g.integers(like.shape)])
+
+
+def farther(numbers, smallest):
+    """A number that is far below all of them, or above."""
+    least = (-numbers if smallest else numbers).min().to(torch.float64)
+    far = (least - least.abs() - 1).clamp(min=torch.finfo(numbers.dtype).min).to(numbers.dtype)
+    return (-far if smallest else far).reshape(1)
 
 
 def flat_beginning(g, x, like, count, smallest):

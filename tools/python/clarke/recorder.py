@@ -1,6 +1,8 @@
 """clarke.record: a training step, written as a run folder (docs/run-format.md)."""
 from __future__ import annotations
 
+import ctypes
+import functools
 import inspect
 import math
 import os
@@ -31,6 +33,7 @@ from .hooks import Hooks
 from .precision import of_products, precision
 from .profiles import installed
 from .refused import FOLDER, Refused
+from .repeated import Program, Repeated, Unalike
 from .sparse import dense
 from .surrogates import note_function
 from .trace import HANDED, Dispatch, Functions, Trace, place, values_in
@@ -128,14 +131,21 @@ def own(trace, nodes, light, graph):
     trace.let_go()
 
 
+MEMCMP = ctypes.CDLL(None).memcmp
+MEMCMP.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
+
+
+def address(view):
+    return np.frombuffer(view, np.uint8).ctypes.data
+
+
 def same_bits(a, b):
     """NaN is itself, and -0 not 0."""
     if a is b or a.dtype != b.dtype or a.shape != b.shape:
         return a is b
-    if a.device.type == "cpu":  # numpy compares many times faster, and eight bytes at a time
-        a, b = (np.frombuffer(raw(t), np.uint8) for t in (a, b))
-        words = len(a) // 8 * 8
-        return np.array_equal(a[:words].view(np.uint64), b[:words].view(np.uint64)) and np.array_equal(a[words:], b[words:])
+    if a.device.type == "cpu":  # C compares some times faster than numpy, and that than PyTorch
+        a, b = raw(a), raw(b)
+        return len(a) == len(b) and (len(a) == 0 or MEMCMP(address(a), address(b), len(a)) == 0)
     return a.numel() == 0 or torch.equal(a.contiguous().reshape(-1).view(torch.uint8), b.contiguous().reshape(-1).view(torch.uint8))
 
 
@@ -157,6 +167,21 @@ def optimizer_entry(optimizer):
     plain = (int, float, bool, str, type(None))
     return {"name": type(optimizer).__name__,
             "groups": [{k: v for k, v in g.items() if isinstance(v, plain)} for g in optimizer.param_groups]}
+
+
+@functools.lru_cache(maxsize=64)
+def signature_of(function):
+    return inspect.signature(function)
+
+
+def arguments(forward, args, kwargs):
+    """By the names that forward has for them."""
+    of = getattr(forward, "__func__", None)
+    if of is None:
+        return inspect.signature(forward).bind(*args, **kwargs).arguments
+    bound = signature_of(of).bind(forward.__self__, *args, **kwargs).arguments
+    del bound[next(iter(bound))]
+    return bound
 
 
 def tensors_in(tree, name=""):
@@ -200,6 +225,7 @@ class record:
         self.given, self.gradients, self.flags, self.hooked = None, None, None, None
         self.again, self.loss_again = Again(self.trace) if again else None, again if callable(again) else None
         self.hooks, self.modes, self.thread, self.trees, self.ran, self.added = [], [], None, trees, None, []
+        self.compares, self.like, self.program = False, None, None  # is a step before, or a later one, compared with this? the programs (repeated.py)
         if trees and (light or background):
             raise ValueError("trees are of the nodes' numbers, and asked for in the step's own thread: leave light and background False")
         if trees:
@@ -253,6 +279,10 @@ class record:
         self.trace.parameters = {storage.data_ptr() for storage in self.trace.owned} - {0}  # tensors without entries have no memory, so all have its address
         self.trace.trained |= self.trace.parameters
         self.trace.homes = {id(p): place(p) for p in self.parameters.values()}
+        self.fresh = all(p.grad is None for p in self.parameters.values())  # so nobody has an array of gradients' memory, unless a hook takes one
+        self.base = torch.autograd._get_sequence_nr()
+        if self.like is not None and self.like.holds(self):
+            self.trace.repeated = Repeated(self.like, self)
         self.hooks.append(model.register_forward_pre_hook(self.enter_model, with_kwargs=True, prepend=True))
         self.hooks.append(hooks.register_module_forward_pre_hook(self.enter_module))
         self.hooks.append(hooks.register_module_forward_hook(self.leave_module, always_call=True))
@@ -267,7 +297,7 @@ class record:
         if self.given is not None:
             return
         try:
-            bound = inspect.signature(model.forward).bind(*args, **kwargs).arguments
+            bound = arguments(model.forward, args, kwargs)
         except (TypeError, ValueError):
             bound = {f"input_{i}": a for i, a in enumerate(args)} | kwargs
         self.given = {name: t for name, t in tensors_in(bound)}
@@ -301,12 +331,15 @@ class record:
             self.aside = {p: p.grad for p in self.parameters.values() if p.grad is not None}
             for p in self.aside:
                 p.grad = None
-        self.hooked = Hooks(self.trace, {id(t): t for t in [*self.parameters.values(), *self.trace.kept]}.values())
+        met = self.trace.kept if self.trace.repeated is None else self.trace.repeated.tensors.values()
+        self.hooked = Hooks(self.trace, {id(t): t for t in [*self.parameters.values(), *met]}.values())
 
     def after_backward(self):
         self.hooked.restore()
         with torch._C.DisableTorchFunction(), _disable_current_modes(), torch.no_grad():
-            self.gradients = {n: dense(p.grad.detach()).clone() for n, p in self.parameters.items() if p.grad is not None}
+            lazy = self.trace.repeated is not None and self.fresh
+            self.gradients = {n: held(p.grad) if lazy and not p._post_accumulate_grad_hooks else dense(p.grad.detach()).clone()
+                              for n, p in self.parameters.items() if p.grad is not None}
         self.add_up()
 
     def add_up(self):
@@ -375,6 +408,8 @@ class record:
                           "call loss.backward() in the block")
         for why in self.trace.refusals + self.trace.functions:
             raise why
+        if self.trace.repeated is not None and self.write_repeated():
+            return
         for function in self.trace.own.values():
             function.require_that()
         held = {name: self.trace.by_identity.get(id(t)) for name, t in (self.given or {}).items()}
@@ -403,6 +438,7 @@ class record:
         run = self.description(graph, loss, factors)
         self.whole = graph.whole  # a single run, without a batch axis
         self.after = {n: t.detach().clone() if self.background else t for n, t in self.buffers.items()}
+        self.program = self.program_of(graph, loss, run)
         batch = self.batch(graph, copied=self.background)
         made = [update for update in self.updates if update.made]  # whose step was in the block
         if self.background:
@@ -414,6 +450,39 @@ class record:
             return
         self.work = later(self.behind, run, graph, nodes, batch, made)
         self.work.add_done_callback(self.tell)
+
+    def program_of(self, graph, loss, run):
+        """What a later step is compared with; None: nothing, or nobody asks."""
+        if not self.compares or not self.background or self.light or self.again is not None or self.append or self.accumulate or self.updates:
+            return None
+        try:
+            return Program(self, graph, loss, run, self.differentiated)
+        except Unalike:
+            return None
+
+    def write_repeated(self):
+        """The record of a step that ran the program of one before. (Was it?)"""
+        repeated = self.trace.repeated
+        if outside.broken(repeated.loss) or any(map(outside.broken, self.gradients.values())):
+            repeated.tell_all()
+            return False
+        program = repeated.program
+        for name in program.trained_in:
+            self.require_gradient(name)
+        step = program.run["steps"][0] | {"step": self.step, "loss": repeated.loss.item().hex(), "files": {}}
+        repeated.keep(held)
+        self.trace.let_go()
+        self.program, self.branches, self.whole, self.after = program, [], False, {}
+        self.work = later(self.behind_repeated, {**program.run, "steps": [step]})
+        self.work.add_done_callback(self.tell)
+        return True
+
+    def behind_repeated(self, run):
+        try:
+            graph, self.differentiated = self.trace.repeated.made()
+            self.finish(run, graph, [], self.batch(graph, copied=False), [])
+        finally:
+            self.forget()
 
     def is_outside(self, graph):
         """Is some number of the graph's no real one, beside masks of minus infinity, or some gradient between?"""
@@ -546,10 +615,12 @@ class record:
     def require_gradients(self, graph):
         """Each trained parameter of the graph has one."""
         for name in self.trained_in(graph):
-            gradient = self.gradients.get(name)
-            if gradient is None:
-                raise Refused(name, "it is in the graph, and has no gradient (backward(inputs=...), or a hook that takes it away)",
-                              "call loss.backward() alone, or requires_grad_(False) of what is not trained")
+            self.require_gradient(name)
+
+    def require_gradient(self, name):
+        if self.gradients.get(name) is None:
+            raise Refused(name, "it is in the graph, and has no gradient (backward(inputs=...), or a hook that takes it away)",
+                          "call loss.backward() alone, or requires_grad_(False) of what is not trained")
 
     def trained_in(self, graph):
         """The parameters in the graph that are trained."""

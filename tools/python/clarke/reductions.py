@@ -76,11 +76,12 @@ def ties(numbers, smallest):
     return (numbers == (numbers.amin(1, keepdim=True) if smallest else numbers.amax(1, keepdim=True))).cpu()
 
 
-def window(g, name, many, smallest, tied):
-    """The largest or smallest of each line of many entries. tied: those among which AD divides; else it takes the first."""
+def window(g, name, many, smallest, tied, behind=0):
+    """The largest or smallest of each line of many entries. tied: those among which AD divides; else it takes the first. behind: places of padding, in
+    windows that begin at each entry."""
     name = g.add("Neg", [name]) if smallest else name
     if tied is None or int(tied.sum(1).max()) <= 1:
-        name = g.add("MaxPool", [name], kernel_shape=[1, many])
+        name = g.add("MaxPool", [name], kernel_shape=[1, many], **({"pads": [0, 0, 0, behind]} if behind else {}))
     else:
         name = divided(g, name, tied)
     return g.add("Neg", [name]) if smallest else name
@@ -309,7 +310,7 @@ def write_running_product(g, node):
 
 @operator("cummax", "cummin")
 def write_running_largest(g, node):
-    """Windows of all entries so far, the last before the others: of equal ones PyTorch takes the last."""
+    """Windows of all entries so far, the last before the others, for of equal ones PyTorch takes the last: from the end on, a window begins at each entry."""
     x, chosen = node.args[0].tensor.detach(), node.results[1].tensor
     if x.dim() == 0 or x.numel() == 0 or bool(x.isnan().any()):
         g.refuse("of a number, of no entries, or with NaN", "leave it out")
@@ -323,13 +324,15 @@ def write_running_largest(g, node):
     last = torch.where(equal, own.to(x.device), -1).cummax(-1).values
     if not torch.equal(last, chosen.movedim(axis, -1)):
         g.refuse("a winner is not the last of the equal entries", "take cummax of what has no equal entries")
-    places = (own[:, None] - own).clamp(min=0)  # the last of a short window is there several times
-    name = g.add("Gather", [g.of(node.args[0]), g.constant(places)], axis=axis)
-    order = [a for a in range(x.dim() + 1) if a != axis + 1] + [axis + 1]
+    order = [a for a in range(x.dim()) if a != axis] + [axis]
+    name = g.of(node.args[0])
     name = g.add("Transpose", [name], perm=order) if order != sorted(order) else name
-    rows = x.shape[0] if not g.whole else x.numel()
-    name = g.add("Reshape", [name, g.integers([rows, x.numel() // rows, 1, size])])
-    return {0: g.add("Reshape", [window(g, name, size, smallest, None), g.integers(x.shape)])}
+    rows, back = x.shape[0] if not g.whole else x.numel() // size, g.constant(own.flip(0))
+    name = g.add("Reshape", [name, g.integers([rows, x.numel() // size // rows, 1, size])])
+    name = g.add("Gather", [name, back], axis=3)
+    name = g.add("Gather", [window(g, name, size, smallest, None, behind=size - 1), back], axis=3)
+    name = g.add("Reshape", [name, g.integers([x.shape[a] for a in order])])
+    return {0: g.add("Transpose", [name], perm=[order.index(a) for a in range(x.dim())]) if order != sorted(order) else name}
 
 
 @operator("mish")

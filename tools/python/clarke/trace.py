@@ -3,6 +3,7 @@
 Nothing here says what an operator means. A value is a tensor at one time: an operator that changes a tensor in place makes
 a new value of it.
 """
+import contextlib
 import inspect
 import itertools
 import os
@@ -225,6 +226,7 @@ REPLACED = ("the memory of a tensor was replaced behind autograd's back (.data =
             "compute it by an operator, and before the block where it is to be no part of the step")
 
 
+CHANGED_IN_BACKWARD = "a parameter is changed while the backward pass runs", "change it behind the backward pass, as an optimizer does"
 ONCE = "call loss.backward() once in a block (of several losses, of their sum), and record further passes in blocks of their own"
 
 
@@ -256,6 +258,7 @@ class Trace:
         self.note_function = note_function
         self.function = ""  # whose operators these are, where it is clarke.derive's
         self.light, self.watched, self.compared, self.needless = light, watched, compared, needless
+        self.repeated = None  # what sees the operators in the place of this, as long as they are those of a step before (repeated.py)
         self.running = False  # the backward pass
         self.calling = None  # the operator that PyTorch runs: what is raised meanwhile is not of here
         self.trained = set()  # the storages of numbers that depend on what is trained, autograd knowing
@@ -455,6 +458,16 @@ class Trace:
         return tree
 
     def forward(self, op, args, kwargs):
+        about = self.before(op, args, kwargs)
+        self.calling = op
+        out = op(*args, **kwargs)
+        self.calling = None
+        self.after(op, about, out, torch.autograd._get_sequence_nr() - 1, self.modules[-1] if self.modules else "", source_line(), torch.is_grad_enabled())
+        return out
+
+    def before(self, op, args, kwargs):
+        """What is seen of an operator that is about to run: what is known of it, the values that it reads, its arguments with these, what it changes, and
+        of that the value that nobody asks for."""
         known, reads = Operator.of(op), []
         held = self.read_in(args, reads), self.read_in(kwargs, reads) if kwargs else {}
         if op in UNSAID and args[5]:  # in training the running statistics are brought up to date, and not read
@@ -467,16 +480,16 @@ class Trace:
         spare = self.spare(known, held[0], changed) if changed else None
         for t in changed:
             self.change(t, spare)
-        self.calling = op
-        out = op(*args, **kwargs)
-        self.calling = None
+        return known, reads, held, changed, spare
+
+    def after(self, op, about, out, number, module, source, enabled):
+        """It has run: its node, and the values of its results. number: autograd's, the last one."""
+        known, reads, held, changed, spare = about
         results = list(out) if isinstance(out, (list, tuple)) else [out]
-        number = torch.autograd._get_sequence_nr() - 1
         if changed and self.nodes and self.nodes[-1].name == "clone" and self.nodes[-1].sequence == number:
             number -= 1  # autograd has kept a copy of what is changed, and its node was made first
-        enabled, differentiated = torch.is_grad_enabled(), any([v.requires_grad for v in reads])
-        node = Node(op, known.name, known.aten, held[0], held[1], reads, results, self.modules[-1] if self.modules else "",
-                    source_line(), enabled, number, untouched=spare is not None)
+        differentiated = any([v.requires_grad for v in reads])
+        node = Node(op, known.name, known.aten, held[0], held[1], reads, results, module, source, enabled, number, untouched=spare is not None)
         marked = enabled and not known.detaches and differentiated
         node.results = [self.remember(t, node, marked and t.is_floating_point()) if isinstance(t, torch.Tensor) else t
                         for t in results]
@@ -493,7 +506,6 @@ class Trace:
         self.nodes.append(node)
         if enabled and differentiated:
             self.sequence.setdefault(number, node)  # the first: others of that number made no node of their own
-        return out
 
     def followed(self, what, see, *args):
         """see(*args); what it cannot follow is refused, by the name of the operator or function."""
@@ -522,7 +534,7 @@ class Trace:
         for t in written(Operator.of(op), args, kwargs):
             self.changed_later.add(t.untyped_storage().data_ptr())
             if self.running and t.untyped_storage().data_ptr() in self.parameters:
-                self.refuse("a parameter is changed while the backward pass runs", "change it behind the backward pass, as an optimizer does")
+                self.refuse(*CHANGED_IN_BACKWARD)
             self.change(t)
 
     def backward(self, autograd_node, op):
@@ -562,6 +574,11 @@ class Trace:
         elif "CppNode" in node.name():
             self.functions.append(Refused(at_function(self, node), f"the derivative is that of a Function of its own in C++, {node.name()}", COMPOSE))
 
+    def tell(self):
+        """What was seen in the place of this is told, if anything was."""
+        if self.repeated is not None:
+            self.repeated.tell()
+
     def forget(self):
         """Lets go of all tensors. Autograd's nodes hold hooks, which hold nodes of ours, which hold tensors, which hold autograd's:
         a ring through C++, which Python's search for rings does not follow: nothing else frees it."""
@@ -572,6 +589,8 @@ class Trace:
         self.nodes.clear()
         self.by_identity.clear()
         self.loss = self.seed = self.sums = None
+        if self.repeated is not None:
+            self.repeated.let_go()
         self.owned, self.own = [], {}
         self.let_go()
 
@@ -616,6 +635,8 @@ class Dispatch(TorchDispatchMode):
         self.trace = trace
 
     def __torch_dispatch__(self, op, types, args=(), kwargs=None):
+        if self.trace.repeated is not None:
+            return self.trace.repeated.see(op, args, kwargs or {})
         node = torch._C._current_autograd_node()
         if node is not None:
             self.trace.backward(node, op)
@@ -666,6 +687,7 @@ class Functions(TorchFunctionMode):
             return self.logged(function, args, kwargs)
         if self.trace.loss is None and hands_out(function):
             with _disable_current_modes():
+                self.trace.tell()
                 value = self.trace.followed(torch.overrides.resolve_name(function), self.trace.value, args[0])
                 self.trace.read.append((value, source_line()))
         return function(*args, **kwargs)
@@ -673,6 +695,7 @@ class Functions(TorchFunctionMode):
     def logged(self, function, args, kwargs):
         trace = self.trace
         with _disable_current_modes():
+            trace.tell()
             value = trace.followed(torch.overrides.resolve_name(function), trace.value, args[0])
         count = len(trace.read)
         out = function(*args, **kwargs)
@@ -682,15 +705,25 @@ class Functions(TorchFunctionMode):
         trace.logged.append((value, source_line(), len(trace.nodes), len(trace.kept)))
         return Number(out, trace.readings) if type(out) is float else out
 
+    def watch(self, loss, gradient, others):
+        """others: has backward() other arguments than it has by itself?"""
+        repeated = self.trace.repeated
+        if repeated is None or self.trace.loss is not None or not repeated.watch(loss, gradient, others):
+            self.trace.followed("backward", self.trace.watch, loss, gradient)
+
     def backward(self, function, args, kwargs):
         with _disable_current_modes():
             self.before()
-            self.trace.followed("backward", self.trace.watch, args[0], kwargs.get("gradient", args[1] if len(args) > 1 else None))
+            others = [*args[2:], *(a for name, a in kwargs.items() if name != "gradient")]
+            self.watch(args[0], kwargs.get("gradient", args[1] if len(args) > 1 else None), any(a is not None and a is not False for a in others))
         self.trace.running = True
         try:
-            out = function(*args, **kwargs)
+            with _disable_current_modes() if self.trace.repeated is not None else contextlib.nullcontext():
+                out = function(*args, **kwargs)
         finally:
             self.trace.running = False
+        if self.trace.repeated is not None:
+            self.trace.repeated.end()
         with _disable_current_modes():
             self.after()
         return out

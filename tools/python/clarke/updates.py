@@ -6,6 +6,7 @@ import sys
 import threading
 import weakref
 
+import numpy as np
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
@@ -29,6 +30,10 @@ def exactly(value):
         return {"tensor": str(value.dtype).removeprefix("torch."), "value": float(value).hex()}
     if isinstance(value, (list, tuple)):
         return [exactly(v) for v in value]
+    if isinstance(value, (np.float16, np.float32)):  # a shorter type, in which Python's arithmetic rounds, too
+        return {"tensor": str(value.dtype), "value": float(value).hex()}
+    if isinstance(value, np.generic):
+        return exactly(value.item())
     return {"type": type(value).__name__}
 
 

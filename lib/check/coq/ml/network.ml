@@ -151,7 +151,7 @@ let read_separator (r : reader) (table, n) =
       last := first + i; v.(first + i) <- q; entries ()
     | _ -> () in
   entries ();
-  skip r ["parallel"; "tree"; "branch"; "dead"; "u"; "leaf"]; v
+  skip r ["parallel"; "opposite"; "tree"; "branch"; "dead"; "u"; "leaf"]; v
 
 type read = One of Q.t array list | Many of (Q.t * Q.t array list) list | Apart of Q.t array
 let read_evidence (r : reader) table =

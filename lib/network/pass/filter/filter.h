@@ -12,6 +12,8 @@ clarke_status clarke_filter_dense(clarke_filter *f, const clarke_step *s);
 /* In a fine pass: y, whose room is there, from an operand that may be a deferred GATHER's. */
 clarke_status clarke_filter_dense_fine(clarke_filter *f, const clarke_step *s, clarke_enclosure *y);
 clarke_status clarke_filter_product(clarke_filter *f, const clarke_step *s);
+/* Nothing becomes known behind a function that has a domain. */
+clarke_status clarke_filter_analytic(clarke_filter *f, const clarke_step *s);
 clarke_status clarke_filter_normalize(clarke_filter *f, const clarke_step *s);
 /* With kinks: the step's places (entries, feature-major), which are all open, are filled, and *f->open grows by the entries left
  * open; its ties, of each sample, by the windows that are decided because their largest entries are identical. */

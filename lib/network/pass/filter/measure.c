@@ -18,14 +18,14 @@ take(clarke_margin *m, double d, double off, size_t i)
 }
 
 void
-clarke_measure_arguments(clarke_filter *f, const clarke_step *s, bool smooth, const double *x, const clarke_branch *piece,
-                         size_t i)
+clarke_measure_arguments(clarke_filter *f, const clarke_step *s, const double *kinks, bool smooth, const double *x,
+                         const clarke_branch *piece, size_t i)
 {
   clarke_margin *m = f->margin != NULL ? f->margin[f->step] : NULL;
   const bool kinked = m != NULL && !smooth && clarke_margin_bends(f->g, s, i);
 
   for (size_t k = 0; m != NULL && k < s->pieces.n_kinks; k++) {
-    const double kink = mpq_get_d(s->pieces.kink[k]);
+    const double kink = kinks[k];
 
     for (size_t j = 0; j < f->n; j++) {
       const double d = fabs(x[j] - kink), off = slack(f->bound[j], x[j], kink);

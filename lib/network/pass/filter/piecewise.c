@@ -177,11 +177,11 @@ relu_fine(clarke_filter *f, clarke_enclosure *y, clarke_branch *piece)
 
 /* Before relu_fine overwrites the argument. */
 static void
-measure_relu(clarke_filter *f, const clarke_step *s, const clarke_enclosure *x)
+measure_relu(clarke_filter *f, const clarke_step *s, const float_pieces *p, const clarke_enclosure *x)
 {
   for (size_t i = 0; f->margin != NULL && i < x->rows; i++) {
     clarke_enclosure_row_bounds(f, x, i, f->bound);
-    clarke_measure_arguments(f, s, false, x->y + i * f->n, NULL, i);
+    clarke_measure_arguments(f, s, p->kink, false, x->y + i * f->n, NULL, i);
   }
 }
 
@@ -196,7 +196,7 @@ decide_all(clarke_filter *f, const clarke_step *s, const float_pieces *p, const 
     clarke_enclosure_row_bounds(f, x, i, f->bound);
     if (at_zero) {
       open += decide_row_at_zero(piece + i * f->n, x->y + i * f->n, f->bound, f->near, f->n);
-      clarke_measure_arguments(f, s, smooth, x->y + i * f->n, piece + i * f->n, i);
+      clarke_measure_arguments(f, s, p->kink, smooth, x->y + i * f->n, piece + i * f->n, i);
       continue;
     }
     for (size_t j = 0; j < f->n; j++) {
@@ -205,7 +205,7 @@ decide_all(clarke_filter *f, const clarke_step *s, const float_pieces *p, const 
       piece[i * f->n + j] = c;
       open += c == CLARKE_OPEN;
     }
-    clarke_measure_arguments(f, s, smooth, x->y + i * f->n, piece + i * f->n, i);
+    clarke_measure_arguments(f, s, p->kink, smooth, x->y + i * f->n, piece + i * f->n, i);
   }
   return open;
 }
@@ -225,7 +225,7 @@ clarke_filter_piecewise(clarke_filter *f, const clarke_step *s)
   if (status != CLARKE_OK)
     return status;
   if (p.relu && f->fine) {
-    measure_relu(f, s, y);
+    measure_relu(f, s, &p, y);
     *f->open += relu_fine(f, y, piece);
     return CLARKE_OK;
   }

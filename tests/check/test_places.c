@@ -1,10 +1,8 @@
-/* Where arguments lie, which entries are one function, and what words say: of drawn small networks, beside naive values. */
+/* Where arguments lie, which entries are one function, and what near values say: of drawn small networks, beside naive values. */
 #include "check/kernel/evaluate.h"
 #include "check/kernel/identity.h"
 #include "check/kernel/near.h"
 #include "small_world.h"
-#include "check/kernel/word.h"
-#include "check/kernel/word_step.h"
 #include "heard.h"
 
 #include <stdlib.h>
@@ -12,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { GOOD = 40, WORLDS = 1500 };
+enum { GOOD = 40, WORLDS = 1500, FEW = 112 };
 
 #define HOLDS(condition)                                                                                               \
   do {                                                                                                                 \
@@ -102,31 +100,6 @@ check_places(const world *w)
     }
 }
 
-/* Near values in words of each sample: the true value is within r units of c. */
-static void
-check_words(world *w)
-{
-  RATIONAL(c);
-  RATIONAL(off);
-  RATIONAL(r);
-  INTEGER(z);
-  for (size_t b = 0; b < w->net.apart; b++) {
-    bool open = false;
-    words *v = words_values(&w->p, b, &open);
-    for (size_t s = 0; s < w->net.n_steps; s++)
-      for (size_t e = b; e < entries(&w->p, s) && v[s].known; e += w->net.apart) {
-        mpz_set_si(&z, v[s].c[e / w->net.apart]);
-        unfixed(&c, &z, v[s].digits);
-        mpz_set_ui(&z, v[s].r);
-        unfixed(&r, &z, v[s].digits);
-        mpq_sub(&off, &c, &w->y[s][e]);
-        mpq_abs(&off, &off);
-        HOLDS(world_below(w, s, &off, &r));
-      }
-    words_free(&w->p, v);
-  }
-}
-
 /* The identities, by entry; afterwards weights may move. */
 static void
 note_identities(const world *w, size_t (*same)[MOST_ENTRIES])
@@ -179,9 +152,10 @@ check_world(uint64_t seed)
   check_identities(&w);
   world_draw(&w, seed);
   point_evaluate(&w.p);
-  check_words(&w);
-  HOLDS(world_near(&w, 64));
-  HOLDS(world_near(&w, 64 + 8 * (seed % 37)));
+  HOLDS(world_near(&w, FEW, true));
+  HOLDS(world_near(&w, 20 + seed % 200, true));
+  HOLDS(world_near(&w, 64 + GUARD, false));
+  HOLDS(world_near(&w, GUARD + 64 + 8 * (seed % 37), false));
   _exit(GOOD);
 }
 
@@ -213,17 +187,17 @@ END_TEST
 
 /* ---- By hand */
 
-/* A number near -1/3, just below a kink at -1/3 that lies between two words, or between two long integers: it is on the piece below. */
-START_TEST(a_word_below_a_kink_lies_below_it)
+/* A number near -1/3, just below a kink at -1/3 that lies between two integers of few bits, or of many: it is on the piece below. */
+START_TEST(what_is_near_a_kink_and_below_lies_below_it)
 {
-  const unsigned long digits_of[] = {53, 192};
+  const unsigned long digits_of[] = {FEW, 192};
   rational *x = rationals(2);
   world w;
   mpq_set_si(&x[0], -1, 3);
   INTEGER(z);
   fixed(&z, &x[0], digits_of[_i], false);
   unfixed(&x[0], &z, digits_of[_i]);
-  mpq_set_ui(&x[1], 255, 1); /* so that words have 53 digits */
+  mpq_set_ui(&x[1], 255, 1);
   world_begin(&w, 2, x);
   step *st = world_add(&w, PIECEWISE, 2, 1);
   st->sources[1].from = 1;
@@ -236,12 +210,12 @@ START_TEST(a_word_below_a_kink_lies_below_it)
   ck_assert_int_eq(mpq_cmp(&x[0], &st->at[0]) < 0, mpq_sgn(&w.y[1][0]) == 0);
   point_evaluate(&w.p);
   check_places(&w);
-  check_words(&w);
-  ck_assert(world_near(&w, 64));
+  ck_assert(world_near(&w, FEW, true));
+  ck_assert(world_near(&w, 64 + GUARD, false));
 }
 END_TEST
 
-/* Two sums of one value, whose words are almost 2 r apart: inputs are rounded down, one sum adds them, the other takes them off. */
+/* Two sums of one value, whose near values are almost 2 r apart: inputs are rounded down, one sum adds them, the other takes them off. */
 START_TEST(sums_rounded_apart_stay_tied)
 {
   enum { N = 8 };
@@ -267,12 +241,12 @@ START_TEST(sums_rounded_apart_stay_tied)
   ck_assert(mpq_equal(&w.y[1][0], &w.y[1][1]));
   point_evaluate(&w.p);
   check_places(&w);
-  check_words(&w);
+  ck_assert(world_near(&w, FEW, true));
 }
 END_TEST
 
-/* 2^8 squares of 2^60 are more than any word holds. */
-START_TEST(products_that_are_too_large_are_not_known)
+/* 2^8 squares of 2^60 are more than any machine word holds. */
+START_TEST(products_may_be_large)
 {
   rational *x = rationals(1);
   world w;
@@ -284,11 +258,11 @@ START_TEST(products_that_are_too_large_are_not_known)
   world_values(&w);
   point_evaluate(&w.p);
   check_places(&w);
-  check_words(&w);
+  ck_assert(world_near(&w, FEW, true));
 }
 END_TEST
 
-/* No operator makes these; words would be read where there are none. */
+/* No operator makes these; entries would be read where there are none. */
 START_TEST(a_window_of_padding_alone_is_refused)
 {
   rational *x = rationals(1);
@@ -365,8 +339,8 @@ START_TEST(one_function_has_one_number)
 }
 END_TEST
 
-/* Whose value no word has: a third. */
-START_TEST(words_decide_a_window_of_one_function)
+/* Whose value no integer has: a third. */
+START_TEST(few_bits_decide_a_window_of_one_function)
 {
   world w;
   bool open = false;
@@ -375,8 +349,11 @@ START_TEST(words_decide_a_window_of_one_function)
   ck_assert(are_one(&w, 1));
   w.p = (point){.net = &w.net, .x = &w.x};
   point_evaluate(&w.p);
-  words *v = words_values(&w.p, 0, &open);
-  ck_assert(v[1].known && v[1].r > 0 && !open && w.p.place[2][0] == 0);
+  near_prepare(&w.net, FEW, true);
+  w.p.place[2][0] = NONE;
+  near *v = near_values(&w.p, 0, &open);
+  ck_assert(v[1].known && mpz_sgn(&v[1].r) > 0 && !open && w.p.place[2][0] == 0);
+  near_free(&w.p, v);
 }
 END_TEST
 
@@ -443,39 +420,19 @@ START_TEST(what_is_its_mean_is_zero_by_structure)
 }
 END_TEST
 
-/* Rounded up, too, to what still is a word. */
-START_TEST(a_word_is_less_than_2_to_62)
-{
-  RATIONAL(q);
-  int64_t z = 0;
-  const int64_t most = (INT64_C(1) << (WORD_BITS + 1)) - 1;
-  for (int minus = 0; minus < 2; minus++) {
-    mpq_set_si(&q, minus ? -most : most, 4);
-    mpq_canonicalize(&q);
-    ck_assert(word_of(&z, &q, 2, false) && z == (minus ? -most : most));
-    ck_assert(word_of(&z, &q, 0, true) && z == (minus ? -(most / 4) : most / 4 + 1));
-    ck_assert(word_of(&z, &q, 0, false) && z == (minus ? -(most / 4) - 1 : most / 4));
-    ck_assert(!word_of(&z, &q, 3, false) && !word_of(&z, &q, 3, true));
-    mpq_set_si(&q, minus ? -most - 1 : most + 1, 1);
-    ck_assert(!word_of(&z, &q, 0, false));
-  }
-}
-END_TEST
-
 int
 main(int argc, char **argv)
 {
   if (argc > 1)
     check_world(strtoull(argv[1], NULL, 10));
-  TCase *t = tests_of("check words");
+  TCase *t = tests_of("check places");
   tcase_add_test(t, drawn_networks_are_placed_as_naive_values_say);
-  tcase_add_loop_test(t, a_word_below_a_kink_lies_below_it, 0, 2);
+  tcase_add_loop_test(t, what_is_near_a_kink_and_below_lies_below_it, 0, 2);
   tcase_add_test(t, sums_rounded_apart_stay_tied);
-  tcase_add_test(t, products_that_are_too_large_are_not_known);
+  tcase_add_test(t, products_may_be_large);
   tcase_add_loop_test(t, a_window_of_padding_alone_is_refused, 0, 2);
   tcase_add_test(t, one_function_has_one_number);
-  tcase_add_test(t, words_decide_a_window_of_one_function);
-  tcase_add_test(t, a_word_is_less_than_2_to_62);
+  tcase_add_test(t, few_bits_decide_a_window_of_one_function);
   tcase_add_test(t, rows_are_told_apart_by_all_of_them);
   tcase_add_test(t, a_copy_is_what_it_copies);
   tcase_add_loop_test(t, what_is_its_mean_is_zero_by_structure, 0, 2);

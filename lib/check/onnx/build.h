@@ -1,0 +1,22 @@
+/* From a model's nodes to steps. */
+#ifndef CLARKE_KERNEL_BUILD_H
+#define CLARKE_KERNEL_BUILD_H
+
+#include "check/files/onnx.h"
+#include "check/files/tensor_files.h"
+#include "check/kernel/steps.h"
+
+struct builder;
+
+/* What knows operators. It is handed down from the top, so that what reads a network links none of them: they are network.c's. */
+typedef struct {
+  void (*node)(struct builder *b);   /* makes b->node, its inputs being found by their names */
+  void (*within)(struct builder *b); /* the same, b->in being its inputs */
+  const kinked_operator *(*kinked)(size_t *n);
+} operator_set;
+
+/* Makes the steps of a model with these parameters given beside it; what it does not take is refused. */
+void network_build(network *net, const model *m, const arrays *given, const operator_set *of);
+extern const char *const readings[N_READINGS]; /* in words */
+
+#endif

@@ -1,0 +1,372 @@
+/* Polynomials of cells, made by Arb when they are asked for.
+ *
+ * f(c + t) = a_0 + a_1 t + ... + a_(n-1) t^(n-1) + r t^n, where r is f's coefficient n at some point between c and c + t (Taylor, Lagrange's
+ * remainder). Arb computes series of balls: at the ball c, which is a point, they enclose a_i; at a ball around c, coefficient n of every
+ * point in it. */
+#include "network/pass/series/cell.h"
+
+#include "exact/upward.h"
+#include "network/pass/analytic.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#if __FLINT_RELEASE >= 30000
+#include <flint/arb_poly.h>
+#else
+#include <arb_poly.h>
+#endif
+
+#define FUNCTIONS (CLARKE_COS + 1)
+#define CELLS (2 * CLARKE_CELL_LAST + 1)
+/* Terms that are tried, at most; bits of what is left out that are more than a level's precision. */
+#define MOST_TERMS 96
+#define LEFT_OUT 20
+
+bool
+clarke_series_known(clarke_function function)
+{
+  return function < FUNCTIONS;
+}
+
+/* --- series --- */
+
+/* 1 / (1 + exp(-x)), for x > 0; as 1 - 1 / (1 + exp(x)), where exponentials are below 1, too. */
+static void
+sigmoid_series(arb_poly_t y, const arb_poly_t x, bool negative, long n, long precision)
+{
+  arb_poly_t e;
+
+  arb_poly_init(e);
+  if (negative)
+    arb_poly_set(e, x);
+  else
+    arb_poly_neg(e, x);
+  arb_poly_exp_series(e, e, n, precision);
+  arb_poly_add_si(e, e, 1, precision);
+  arb_poly_inv_series(y, e, n, precision);
+  if (negative) {
+    arb_poly_neg(y, y);
+    arb_poly_add_si(y, y, 1, precision);
+  }
+  arb_poly_clear(e);
+}
+
+/* The density whose integral the function is: 2 exp(-x^2) / sqrt(pi), or exp(-x^2 / 2) / sqrt(2 pi). */
+static void
+bell_series(arb_poly_t y, const arb_poly_t x, bool normal, long n, long precision)
+{
+  arb_t scale;
+
+  arb_init(scale);
+  arb_poly_mullow(y, x, x, 3, precision);
+  arb_poly_neg(y, y);
+  if (normal)
+    arb_poly_scalar_mul_2exp_si(y, y, -1);
+  arb_poly_exp_series(y, y, n, precision);
+  arb_const_sqrt_pi(scale, precision);
+  arb_inv(scale, scale, precision);
+  arb_mul_2exp_si(scale, scale, 1);
+  arb_poly_scalar_mul(y, y, scale, precision);
+  if (normal) { /* sqrt(2) / 4 */
+    arb_sqrt_ui(scale, 2, precision);
+    arb_mul_2exp_si(scale, scale, -2);
+    arb_poly_scalar_mul(y, y, scale, precision);
+  }
+  arb_clear(scale);
+}
+
+/* y: the integral of itself, whose value at x is the function's. */
+static void
+integrate(arb_poly_t y, const arb_t x, clarke_function function, long precision)
+{
+  arb_t value;
+
+  arb_init(value);
+  clarke_analytic_value(value, x, function, precision);
+  arb_poly_integral(y, y, precision);
+  arb_poly_set_coeff_arb(y, 0, value);
+  arb_clear(value);
+}
+
+static void
+tangent_series(arb_poly_t y, arb_poly_t x, bool negative, long n, long precision)
+{
+  arb_poly_scalar_mul_2exp_si(x, x, 1);
+  sigmoid_series(y, x, negative, n, precision);
+  arb_poly_scalar_mul_2exp_si(y, y, 1);
+  arb_poly_add_si(y, y, -1, precision);
+}
+
+/* n coefficients at x, a ball, on one side of 0 or with its middle there. */
+static void
+function_series(arb_poly_t y, const arb_t x, clarke_function function, long n, long precision)
+{
+  const bool negative = arf_sgn(arb_midref(x)) < 0;
+  arb_poly_t argument, other;
+
+  arb_poly_init(argument);
+  arb_poly_init(other);
+  arb_poly_set_coeff_arb(argument, 0, x);
+  arb_poly_set_coeff_si(argument, 1, 1);
+  switch (function) {
+  case CLARKE_SIGMOID:
+    sigmoid_series(y, argument, negative, n, precision);
+    break;
+  case CLARKE_TANH:
+    tangent_series(y, argument, negative, n, precision);
+    break;
+  case CLARKE_SOFTPLUS:
+    sigmoid_series(y, argument, negative, n - 1, precision);
+    integrate(y, x, function, precision);
+    break;
+  case CLARKE_ERF:
+  case CLARKE_NORMAL:
+    bell_series(y, argument, function == CLARKE_NORMAL, n - 1, precision);
+    integrate(y, x, function, precision);
+    break;
+  case CLARKE_SIN:
+    arb_poly_sin_cos_series(y, other, argument, n, precision);
+    break;
+  case CLARKE_COS:
+    arb_poly_sin_cos_series(other, y, argument, n, precision);
+    break;
+  default: /* ELU is asked for below 0 */
+    arb_poly_exp_series(y, argument, n, precision);
+    if (function == CLARKE_ELU)
+      arb_poly_add_si(y, y, -1, precision);
+  }
+  arb_poly_clear(argument);
+  arb_poly_clear(other);
+}
+
+/* coef[0..n): the coefficients of the function, or of its slope, at every point within `around` of cell k's middle. */
+static void
+coefficients(arb_ptr coef, clarke_function function, bool slope, long k, double around, long n, long precision)
+{
+  arb_poly_t y;
+  arb_t x;
+
+  arb_poly_init(y);
+  arb_init(x);
+  arb_set_d(x, (double)k / CLARKE_CELLS_A_UNIT);
+  mag_set_d(arb_radref(x), around);
+  function_series(y, x, function, n + 1, precision);
+  if (slope)
+    arb_poly_derivative(y, y, precision);
+  for (long i = 0; i < n; i++)
+    arb_poly_get_coeff_arb(coef + i, y, i);
+  arb_poly_clear(y);
+  arb_clear(x);
+}
+
+/* At least |x|; infinity where it has no bound. */
+static double
+size_of(const arb_t x)
+{
+  mag_t size;
+  double most;
+
+  mag_init(size);
+  arb_get_mag(size, x);
+  most = arb_is_finite(x) ? clarke_above(mag_get_d(size)) : INFINITY;
+  mag_clear(size);
+  return most;
+}
+
+/* At least the slope on all that is within WHOLE: the sum of i |a_i| WHOLE^(i - 1), with what is left out behind n terms. */
+static double
+steepest(arb_srcptr a, const arb_t left, size_t n, clarke_function function, long k)
+{
+  double most = clarke_up_mul((double)n, size_of(left));
+
+  for (size_t i = n; i-- > 1;)
+    most = clarke_up_add(clarke_up_mul(most, CLARKE_CELL_WHOLE), clarke_up_mul((double)i, size_of(a + i)));
+  if (function == CLARKE_ELU && k >= -1) /* x above 0 */
+    most = clarke_larger(most, 1);
+  return most;
+}
+
+/* --- in doubles --- */
+
+/* What Horner's rule rounds, from the last coefficient on. At step i the value is at most `size`, and off by `off`; what coefficients and
+ * the remainder are off by, divided by t, is `left`. */
+static void
+bound_rounding(clarke_point_cell *c, const double *apart, double remainder)
+{
+  double size = 0, off = 0, left = remainder, step = 0;
+
+  for (size_t i = CLARKE_POINT_TERMS; i-- > 0;) {
+    const double product = clarke_up_mul(CLARKE_UNIT, clarke_up_add(size, off));
+
+    if (i == 0) { /* by |t|; then the sum, which is one where the coefficient is 0 */
+      c->off_by = clarke_up_add(clarke_up_add(off, product), left);
+      step = clarke_up_add(clarke_up_mul(c->off_by, CLARKE_CELL_HALF), CLARKE_TINY);
+      size = clarke_up_add(fabs(c->coef[0]), clarke_up_mul(size, CLARKE_CELL_HALF));
+      c->off = clarke_up_add(apart[0], CLARKE_TINY);
+      if (c->coef[0] != 0)
+        c->off = clarke_up_add(c->off, clarke_up_mul(CLARKE_UNIT, clarke_up_add(size, step)));
+      return;
+    }
+    step = clarke_up_add(clarke_up_mul(clarke_up_add(off, product), CLARKE_CELL_HALF), CLARKE_TINY);
+    size = clarke_up_add(fabs(c->coef[i]), clarke_up_mul(size, CLARKE_CELL_HALF));
+    off = clarke_up_add(step, clarke_up_mul(CLARKE_UNIT, clarke_up_add(size, step)));
+    left = clarke_up_add(apart[i], clarke_up_mul(left, CLARKE_CELL_HALF));
+  }
+}
+
+static clarke_point_cell *
+point_cell(clarke_function function, bool slope, long k)
+{
+  const long n = CLARKE_POINT_TERMS, precision = 128;
+  clarke_point_cell *c = malloc(sizeof *c);
+  arb_ptr at = _arb_vec_init(n), around = _arb_vec_init(n + 1);
+  double apart[CLARKE_POINT_TERMS];
+  arb_t rest;
+
+  arb_init(rest);
+  if (c != NULL) {
+    coefficients(at, function, slope, k, 0, n, precision);
+    coefficients(around, function, slope, k, CLARKE_CELL_WHOLE, n + 1, 64);
+    for (long i = 0; i < n; i++) {
+      c->coef[i] = arf_get_d(arb_midref(at + i), ARF_RND_NEAR);
+      arb_set_d(rest, c->coef[i]);
+      arb_sub(rest, at + i, rest, precision);
+      apart[i] = arb_is_zero(rest) ? 0 : size_of(rest);
+    }
+    bound_rounding(c, apart, size_of(around + n));
+    c->steep = steepest(at, around + n, (size_t)n, function, k);
+  }
+  arb_clear(rest);
+  _arb_vec_clear(at, n);
+  _arb_vec_clear(around, n + 1);
+  return c;
+}
+
+/* --- in words --- */
+
+/* How many terms leave out less than a level asks for, and the coefficient of what they do; all that were tried, where none do. */
+static size_t
+terms_for(arb_t left, arb_srcptr around, size_t limbs)
+{
+  const double enough = ldexp(1, -(int)(64 * (limbs - 1)) - LEFT_OUT);
+  double power = CLARKE_CELL_HALF;
+  size_t n = 1;
+
+  while (n < MOST_TERMS && !(clarke_up_mul(size_of(around + n), power) <= enough)) {
+    power = clarke_up_mul(power, CLARKE_CELL_HALF);
+    n++;
+  }
+  arb_set(left, around + n);
+  return n;
+}
+
+/* word: a's middle, rounded down, in two's complement. What that is off by from any of a; infinity where it does not fit. */
+static double
+set_words(mp_limb_t *word, const arb_t a, size_t limbs)
+{
+  const size_t bits = 64 * limbs;
+  double off = INFINITY;
+  fmpz_t whole;
+  arb_t near;
+
+  fmpz_init(whole);
+  arb_init(near);
+  if (arb_is_finite(a) && size_of(a) < 0x1p60) {
+    arf_get_fmpz_fixed_si(whole, arb_midref(a), -(long)bits);
+    arb_set_fmpz(near, whole);
+    arb_mul_2exp_si(near, near, -(long)bits);
+    arb_sub(near, a, near, (long)bits + 64);
+    off = arb_is_zero(near) ? 0 : size_of(near);
+    if (fmpz_sgn(whole) < 0) { /* its two's complement */
+      fmpz_neg(whole, whole);
+      fmpz_get_ui_array(word, (long)limbs + 1, whole);
+      mpn_neg(word, word, (mp_size_t)limbs + 1);
+    } else
+      fmpz_get_ui_array(word, (long)limbs + 1, whole);
+  }
+  fmpz_clear(whole);
+  arb_clear(near);
+  return off;
+}
+
+/* Each of Horner's products is cut by less than a unit of the last place; t is off by no more than that, too. */
+static void
+set_ball_cell(clarke_ball_cell *c, arb_srcptr at, const arb_t left)
+{
+  const double unit = ldexp(1, -(int)(64 * c->limbs));
+  double off = size_of(left), size = 0;
+
+  for (size_t i = c->terms; i-- > 0;) {
+    const double apart = set_words(c->word + i * (c->limbs + 1), at + i, c->limbs);
+
+    off = clarke_up_add(clarke_up_add(clarke_up_mul(off, CLARKE_CELL_HALF), unit), apart);
+    size = clarke_up_add(clarke_up_mul(size, CLARKE_CELL_HALF), clarke_up_add(size_of(at + i), 1));
+  }
+  c->off = size < 0x1p61 ? clarke_up_add(off, clarke_up_mul(c->steep, unit)) : INFINITY;
+}
+
+static clarke_ball_cell *
+ball_cell(clarke_function function, long k, size_t limbs)
+{
+  const long most = MOST_TERMS + 1, precision = 64 * (long)limbs + 64;
+  arb_ptr around = _arb_vec_init(most), at = NULL;
+  clarke_ball_cell *c;
+  size_t terms;
+  arb_t left;
+
+  arb_init(left);
+  coefficients(around, function, false, k, CLARKE_CELL_WHOLE, most, 64);
+  terms = terms_for(left, around, limbs);
+  c = malloc(sizeof *c + terms * (limbs + 1) * sizeof *c->word);
+  if (c != NULL) {
+    at = _arb_vec_init((long)terms);
+    coefficients(at, function, false, k, 0, (long)terms, precision);
+    c->terms = terms;
+    c->limbs = limbs;
+    c->steep = steepest(at, left, terms, function, k);
+    set_ball_cell(c, at, left);
+    _arb_vec_clear(at, (long)terms);
+  }
+  _arb_vec_clear(around, most);
+  arb_clear(left);
+  return c;
+}
+
+/* --- kept --- */
+
+/* Cells once made stay as they are. Of two threads that make one at a time the later takes the other's. */
+static _Atomic(const clarke_point_cell *) points[FUNCTIONS][2][CELLS];
+static _Atomic(const clarke_ball_cell *) balls[CLARKE_LEVELS][2][CELLS];
+
+const clarke_point_cell *
+clarke_series_point_cell(clarke_function function, bool slope, long k)
+{
+  _Atomic(const clarke_point_cell *) *place = &points[function][slope][k + CLARKE_CELL_LAST];
+  const clarke_point_cell *there = atomic_load_explicit(place, memory_order_acquire);
+  clarke_point_cell *made;
+
+  if (there != NULL)
+    return there;
+  made = point_cell(function, slope, k);
+  if (made == NULL || atomic_compare_exchange_strong(place, &there, made))
+    return made;
+  free(made);
+  return there;
+}
+
+const clarke_ball_cell *
+clarke_series_ball_cell(clarke_function function, long k, size_t limbs)
+{
+  _Atomic(const clarke_ball_cell *) *place = &balls[limbs - 2][function == CLARKE_NORMAL][k + CLARKE_CELL_LAST];
+  const clarke_ball_cell *there = atomic_load_explicit(place, memory_order_acquire);
+  clarke_ball_cell *made;
+
+  if (there != NULL)
+    return there;
+  made = ball_cell(function, k, limbs);
+  if (made == NULL || atomic_compare_exchange_strong(place, &there, made))
+    return made;
+  free(made);
+  return there;
+}

@@ -1,0 +1,40 @@
+/* The cells of a series: their polynomials, and what these are off by. */
+#ifndef CLARKE_NETWORK_PASS_SERIES_CELL_H
+#define CLARKE_NETWORK_PASS_SERIES_CELL_H
+
+#include "network/pass/series.h"
+
+/* Cell k has its middle at k / CLARKE_CELLS_A_UNIT, -CLARKE_CELL_LAST <= k <= CLARKE_CELL_LAST. An argument is no farther from it than HALF,
+ * which is a little more than half of a cell, because k is found in doubles; and one that is off by CLARKE_SERIES_REACH no farther than WHOLE. */
+#define CLARKE_CELLS_A_UNIT 16
+#define CLARKE_CELL_HALF 0x1.0001p-5
+#define CLARKE_CELL_WHOLE 0x1.0001p-4
+#define CLARKE_CELL_LAST 512
+
+#define CLARKE_POINT_TERMS 14
+typedef struct {
+  double coef[CLARKE_POINT_TERMS];
+  double off, off_by; /* Horner's value at t is off by off + off_by |t| */
+  double steep;       /* of the function, on all that is within WHOLE */
+} clarke_point_cell;
+
+/* Numbers of limbs + 1 words in two's complement, whose lowest `limbs` words are behind the point. */
+typedef struct {
+  size_t terms, limbs;
+  double off;   /* Horner's value is off by so much, where t is by no more than a unit of the last place */
+  double steep; /* as above */
+  mp_limb_t word[];
+} clarke_ball_cell;
+
+/* So many precisions have cells of their own: 2, 3, ... words behind the point. */
+#define CLARKE_LEVELS 4
+
+/* Is there a series of the function? */
+bool clarke_series_known(clarke_function function);
+
+/* NULL: out of memory, or what was found has no bound. The same cell is given to all threads. */
+const clarke_point_cell *clarke_series_point_cell(clarke_function function, bool slope, long k);
+/* For ERF and NORMAL; limbs <= CLARKE_LEVELS + 1, at least 2. */
+const clarke_ball_cell *clarke_series_ball_cell(clarke_function function, long k, size_t limbs);
+
+#endif

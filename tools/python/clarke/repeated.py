@@ -1,0 +1,494 @@
+"""A step that runs the same program as one that was recorded before: what runs is compared operator by operator, and nothing is written anew.
+
+A Program is made of a recorded step: its operators with their arguments, where each tensor among these comes from, autograd's nodes, and the graph.
+Repeated sees the operators of a later step. As long as each is the one of the program it only keeps what ran. At the first that is not, and
+at anything else that the program does not have, all that ran is told to the trace, which goes on as if it had seen it itself (tell). So a
+record that is made in this way is one that the trace would have made.
+
+A program is of operators whose graph hangs on no number of a tensor, and reads parameters and the batch alone.
+"""
+import copy
+import math
+from dataclasses import dataclass
+
+import torch
+
+from .operators import IGNORED
+from .refused import Refused
+from .trace import CHANGED_IN_BACKWARD, Node, Operator, Value, place, source_line, values_in, version, written
+
+# ATen's operators that are written alike whatever their numbers are (of nll_loss_forward: if no label is left out); and those that are so where
+# what they read is computed.
+ALIKE = {"t", "transpose", "addmm", "mm", "convolution", "view", "_unsafe_view", "relu", "leaky_relu", "hardtanh", "hardsigmoid", "hardswish",
+         "sigmoid", "tanh", "gelu", "silu", "elu", "max_pool2d_with_indices", "avg_pool2d", "_adaptive_avg_pool2d", "mean", "native_layer_norm", "_log_softmax",
+         "nll_loss_forward"}
+OF_ACTIVATIONS = {"add", "sub", "mul"}
+TENSORS = (torch.Tensor, torch.nn.Parameter)
+PLAIN = (bool, int, float, str, type(None), torch.dtype, torch.device, torch.layout, torch.memory_format)
+
+
+@dataclass(frozen=True)
+class Slot:
+    """Where a tensor comes from: of the values of a step, in the order in which they are met, the one of this number."""
+
+    number: int
+
+
+@dataclass
+class Leaf:
+    """A value that the step reads and has not made."""
+
+    name: str  # the parameter's; "x" and "y" of the batch
+    parameter: bool
+    kind: tuple  # shape, type, device
+
+
+@dataclass
+class Event:
+    """An operator of the forward pass, and what the trace knew of it."""
+
+    op: object
+    args: tuple  # with slots
+    kwargs: dict
+    results: list  # slots; or what is no tensor
+    module: str
+    source: str
+    enabled: bool
+    number: int  # autograd's, from the block's beginning
+    backward: list
+    derivative: str
+    watched: bool
+    node: Node  # without tensors
+
+
+class Unalike(Exception):
+    """What hangs on numbers, or on what no program has."""
+
+
+def spot(t):
+    """Where its numbers lie. (Of tensors with entries, whose memory is kept, it tells as much as place().)"""
+    return t.data_ptr(), t.shape, t.stride()
+
+
+def kind_of(t):
+    return t.shape, t.dtype, t.device
+
+
+def autograd_nodes(root, base):
+    """Autograd's nodes behind one, each with all by which two may differ: kind, name, place in the order in which they were made, and edges."""
+    seen, rest, said = {}, [root], []
+    while rest:
+        node = rest.pop()
+        if node is None or node in seen:
+            continue
+        seen[node] = len(seen)
+        edges = node.next_functions
+        said.append((type(node), node.name(), node._sequence_nr() - base if edges else None, [i for _, i in edges], [n is None for n, _ in edges]))
+        rest += [n for n, _ in edges]
+    return list(seen), said, [[None if n is None else seen[n] for n, _ in node.next_functions] for node in seen]
+
+
+def ends(nodes):
+    """The tensors whose gradients autograd adds up, by the places of their nodes."""
+    return {i: node.variable for i, node in enumerate(nodes) if not node.next_functions and hasattr(node, "variable")}
+
+
+class Program:
+    """What a step ran that was recorded whole: by its trace and its graph. Raises Unalike."""
+
+    def __init__(self, record, graph, loss, run, differentiated):
+        trace = record.trace
+        self.numbers, self.leaves, self.marked = {}, {}, []  # by values' identities; by slots
+        self.x, self.y = graph.x, graph.y
+        self.require_plain(record, trace, graph)
+        self.parameters, self.trained, self.flags = dict(record.all_names), set(record.trained), record.flags
+        self.names = {id(p): name for name, p in record.parameters.items()}
+        self.events = [self.event(record, graph, node) for node in trace.nodes]
+        self.first = {}  # by autograd's numbers: the place of the operator
+        for i, event in enumerate(self.events):
+            if trace.sequence.get(trace.nodes[i].sequence) is trace.nodes[i]:
+                self.first[event.number] = i
+        self.loss, self.given = Slot(self.numbers[id(trace.loss)]), {name: self.numbers.get(id(v)) for name, v in given_values(record).items()}
+        nodes, *self.autograd = autograd_nodes(trace.loss.of.grad_fn, record.base)
+        self.ends = {i: self.names.get(id(t)) for i, t in ends(nodes).items()}
+        self.keep(record, graph, loss, run, differentiated)
+
+    def require_plain(self, record, trace, graph):
+        odd = (graph.whole, graph.loss != "ce", graph.given, graph.masked, graph.surrogates, graph.constants, graph.branches, graph.updates, graph.kept,
+               graph.rows, record.buffers, record.branches, trace.read, trace.logged, trace.readings.jumps, trace.readings.lines, trace.own, trace.drawn,
+               trace.changed_later & trace.places.keys(), trace.overwritten, trace.seed is not None, record.modes[0].autocast, trace.refusals, trace.functions)
+        if any(odd) or self.y is None or self.x is self.y:
+            raise Unalike
+
+    def number(self, value):
+        """A new one for a value that was not met."""
+        if id(value) not in self.numbers:
+            self.numbers[id(value)] = len(self.numbers)
+            self.marked.append(value.requires_grad)
+        return Slot(self.numbers[id(value)])
+
+    def leaf(self, record, value):
+        name = self.names.get(id(value.of))
+        if name is None and value is not self.x and value is not self.y or value.hidden or value.stale:
+            raise Unalike
+        if name is not None and not value.requires_grad:
+            raise Unalike
+        slot = self.number(value)
+        self.leaves[slot.number] = Leaf(name or ("x" if value is self.x else "y"), name is not None, kind_of(value.tensor))
+
+    def with_slots(self, tree):
+        if isinstance(tree, Value):
+            return self.number(tree)
+        if type(tree) in (tuple, list):
+            return type(tree)([self.with_slots(item) for item in tree])
+        if type(tree) is dict:
+            return {key: self.with_slots(item) for key, item in tree.items()}
+        if type(tree) not in PLAIN:
+            raise Unalike
+        return tree
+
+    def event(self, record, graph, node):
+        known, name = Operator.of(node.op), node.name
+        kept = name == "detach" and all(v.readings == 0 for v in node.results)  # of autograd's own
+        alike = kept or name in ALIKE or (name in OF_ACTIVATIONS and all(id(v) in graph.moving for v in node.reads))
+        if not alike or node.op.namespace != "aten" or known.written or known.reads or node.own is not None or node.untouched:
+            raise Unalike
+        if name == "nll_loss_forward" and (node.args[4] != IGNORED or bool((self.y.tensor == IGNORED).any())):
+            raise Unalike
+        for value in node.reads:
+            if value.node is None and id(value) not in self.numbers:
+                self.leaf(record, value)
+        args, kwargs = self.with_slots(node.args), self.with_slots(node.kwargs)
+        results = [self.number(v) if isinstance(v, Value) else v for v in node.results]
+        if any(v.hidden or v.tensor.numel() == 0 for v in values_in((node.reads, node.results))):
+            raise Unalike
+        bare = Node(node.op, node.name, node.aten, (), {}, [], [], node.module, node.source, node.grad_enabled, node.sequence,
+                    list(node.backward), derivative=node.derivative)
+        watched = name in record.trace.watched
+        return Event(node.op, args, kwargs, results, node.module, node.source, node.grad_enabled, node.sequence - record.base, list(node.backward),
+                     node.derivative, watched, bare)
+
+    def keep(self, record, graph, loss, run, differentiated):
+        """The graph, and what is said of the step, without its tensors."""
+        trace, places = record.trace, {id(n): i for i, n in enumerate(record.trace.nodes)}
+        self.recorded = {name: (places[id(n)], i) for name, (n, i) in graph.recorded.items()}
+        self.differentiated = [places[id(n)] for n in differentiated]
+        self.named = {self.numbers[key]: name for key, name in graph.names.items() if key in self.numbers}
+        if loss is not trace.loss:  # it is multiplied by a number
+            raise Unalike
+        self.run = {**run, "steps": [dict(run["steps"][-1])]}
+        self.graph = copy.copy(graph)
+        self.initializers, self.trained_in = list(graph.initializers), sorted(record.trained_in(graph))
+        self.graph.parameters = self.graph.buffers = self.graph.initializers = self.graph.recorded = self.graph.names = {}
+        self.graph.x = self.graph.y = self.graph.current = None
+        self.graph.readers, self.graph.arguments, self.graph.updates = [], {}, []
+        self.x, self.y = (Slot(self.numbers[id(v)]) for v in (self.x, self.y))
+        addresses = {place(p)[0]: name for name, p in record.parameters.items()}
+        slots = {self.numbers[id(v)]: v for n in trace.nodes for v in values_in((n.reads, n.results))}
+        self.kept = sorted({self.x.number, self.y.number, *self.read_later()})
+        self.of_parameters = {slot: addresses[slots[slot].place[0]] for slot in self.kept if slots[slot].place[0] in addresses}
+        self.numbers = None
+
+    def read_later(self):
+        """The slots whose numbers are written, or looked at where a kink may be."""
+        for i in {n for n, _ in self.recorded.values()}:
+            yield from (slot.number for slot in self.events[i].results if type(slot) is Slot)
+        for event in (self.events[i] for i in self.differentiated):
+            if event.watched:
+                yield from (slot.number for slot in (*event.args, *event.results) if type(slot) is Slot)
+
+    def holds(self, record):
+        """Is the model the same, and how PyTorch computes?"""
+        named = record.all_names
+        return (not record.buffers and list(named) == list(self.parameters) and all(p is self.parameters[name] for name, p in named.items()))
+
+
+def given_values(record):
+    """The values that the model was called with, by their names."""
+    return {name: record.trace.by_identity.get(id(t)) for name, t in (record.given or {}).items()}
+
+
+@dataclass(slots=True)
+class Met:
+    """A tensor of the step, kept so that its identity and memory stay its own."""
+
+    slot: int
+    tensor: torch.Tensor
+    spot: tuple
+    version: int | None
+
+
+class Taken:
+    """What autograd hands on at an operator's node."""
+
+    __slots__ = ("grad_outputs", "grad_inputs")
+
+    def __init__(self):
+        self.grad_outputs = self.grad_inputs = ()
+
+    def keep_output(self, grads):
+        self.grad_outputs = grads  # held, so that autograd does not add to them in place
+
+    def keep_inputs(self, grad_inputs, _):
+        self.grad_inputs = grad_inputs
+
+
+def same_plain(a, b):
+    """Two arguments that are no tensors. 0.0 is not -0.0, and no NaN is like another."""
+    return type(a) is type(b) and a == b and (type(a) is not float or math.copysign(1, a) == math.copysign(1, b))
+
+
+class Repeated:
+    """A step, as long as it runs a program; then `trace.repeated` is None, and the trace knows what ran."""
+
+    def __init__(self, program, record):
+        self.program, self.record, self.trace = program, record, record.trace
+        self.ran = []  # (op, args, kwargs, result, number, module, source) of each operator
+        self.known, self.at, self.tensors = {}, {}, {}  # what was met by identity, and by its place; tensors by slots
+        self.loss, self.taken = None, {}
+
+    # ---- The forward pass
+
+    def see(self, op, args, kwargs):
+        """An operator that PyTorch runs."""
+        node = torch._C._current_autograd_node()
+        if node is not None or self.loss is not None:
+            return self.behind(op, args, kwargs, node)
+        at = len(self.ran)
+        module, source = self.trace.modules[-1] if self.trace.modules else "", source_line()
+        try:
+            event = self.program.events[at] if at < len(self.program.events) else None
+            right = event is not None and self.is_next(event, op, args, kwargs, module, source)
+        except Exception:  # whatever a tensor is, the trace has words for it
+            right = False
+        if not right:
+            self.tell()
+            return self.trace.followed(op, self.trace.forward, op, args, kwargs)
+        out = op(*args, **kwargs)
+        number = torch.autograd._get_sequence_nr() - 1
+        self.ran.append((op, args, kwargs, out, number, module, source, event.enabled))
+        if number - self.record.base != event.number or not self.take(event, out):
+            self.tell()
+        return out
+
+    def is_next(self, event, op, args, kwargs, module, source):
+        return (op is event.op and module == event.module and source == event.source and torch.is_grad_enabled() == event.enabled
+                and not torch._C._is_any_autocast_enabled() and self.alike(event.args, args)
+                and (not kwargs and not event.kwargs or (kwargs.keys() == event.kwargs.keys() and self.alike(event.kwargs.values(), [kwargs[k] for k in event.kwargs]))))
+
+    def alike(self, wanted, given):
+        """Are these the arguments, in order?"""
+        if len(wanted) != len(given):
+            return False
+        for a, b in zip(wanted, given):
+            kind = type(a)
+            if kind is Slot:
+                if type(b) not in TENSORS or self.slot_of(b, a.number) != a.number:
+                    return False
+            elif kind is tuple or kind is list:
+                if type(b) is not kind or not self.alike(a, b):
+                    return False
+            elif a is not b and not same_plain(a, b):
+                return False
+        return True
+
+    def slot_of(self, t, wanted):
+        """The number of a tensor that an operator reads, as the trace would look it up; `wanted` only where it is a leaf that is read first. None: the
+        trace would say something of it."""
+        met, now = self.known.get(id(t)), spot(t)
+        if met is not None:
+            count = version(t)
+            right = met.spot == now and met.version in (None, count) and t.requires_grad == self.program.marked[met.slot]
+            met.version = count
+            return met.slot if right else None
+        leaf = t.requires_grad and t.is_leaf
+        if not leaf and isinstance(t.grad_fn, torch.autograd.function.BackwardCFunction):
+            return None
+        found = None if leaf else self.at.get((*now, t.dtype, t.requires_grad))
+        if found is None:
+            return self.read_first(t, now, wanted)
+        return found if spot(self.tensors[found]) == now else None  # else that one has other memory by now
+
+    def read_first(self, t, now, wanted):
+        """A leaf: the one that the program reads there."""
+        leaf = self.program.leaves.get(wanted)
+        if leaf is None or wanted in self.tensors or t.layout != torch.strided or kind_of(t) != leaf.kind:
+            return None
+        if leaf.parameter:
+            if t is not self.record.parameters.get(leaf.name) or self.trace.homes[id(t)] != place(t) or not t.requires_grad:
+                return None
+        elif t.requires_grad or t.untyped_storage().data_ptr() in self.storages() or (leaf.name == "y" and bool((t == IGNORED).any())):
+            return None
+        self.meet(t, wanted, now, version(t), t.requires_grad)
+        return wanted
+
+    def meet(self, t, slot, now, count, marked):
+        self.known[id(t)] = Met(slot, t, now, count)
+        self.at[(*now, t.dtype, marked)] = slot
+        self.tensors[slot] = t
+
+    def storages(self):
+        """The addresses of what the step has made, or read of the model."""
+        data = self.program.x.number, self.program.y.number
+        return self.trace.parameters | {t.untyped_storage().data_ptr() for slot, t in self.tensors.items() if slot not in data}
+
+    def take(self, event, out):
+        """The results of an operator; are they as many as there were?"""
+        results = out if isinstance(out, (list, tuple)) else [out]
+        if len(results) != len(event.results):
+            return False
+        for slot, t in zip(event.results, results):
+            if (type(slot) is Slot) != isinstance(t, torch.Tensor):
+                return False
+            if type(slot) is Slot:
+                if id(t) in self.known:
+                    return False
+                self.meet(t, slot.number, spot(t), None, self.program.marked[slot.number])
+        return True
+
+    # ---- The trace, from now on
+
+    def tell(self):
+        """The trace gets what ran, as if it had seen it."""
+        trace = self.trace
+        trace.repeated = None
+        for op, args, kwargs, out, number, module, source, enabled in self.ran:
+            trace.after(op, trace.before(op, args, kwargs), out, number, module, source, enabled)
+        for met in self.known.values():  # what was changed since by nobody whom the dispatcher shows is found there
+            value = trace.by_identity.get(id(met.tensor))
+            if value is not None and met.version is not None:
+                value.version = met.version
+
+    def tell_all(self):
+        """The same behind the backward pass."""
+        trace, loss = self.trace, self.loss
+        trace.loss = None
+        self.tell()
+        trace.loss = trace.value(loss)
+        for i, taken in self.taken.items():
+            node, event = trace.nodes[i], self.program.events[i]
+            node.backward, node.derivative = list(event.backward), event.derivative
+            node.grad_outputs, node.grad_inputs = taken.grad_outputs, taken.grad_inputs
+
+    # ---- The backward pass
+
+    def watch(self, loss, gradient, others):
+        """loss.backward() is about to run. (Is it the program's?)"""
+        program = self.program
+        try:
+            right = (gradient is None and not others and len(self.ran) == len(program.events) and self.slot_of(loss, None) == program.loss.number
+                     and loss.grad_fn is not None and self.given() == program.given and self.record.flags == program.flags
+                     and self.record.trained == program.trained)
+            nodes, *said = autograd_nodes(loss.grad_fn, self.record.base) if right else ([], None)
+            right = right and said == program.autograd and self.ends(nodes) == program.ends
+        except Exception:
+            right = False
+        if not right:
+            self.tell()
+            return False
+        self.loss, self.trace.loss, self.trace.readings.open = loss, loss, False
+        self.trace.walked, self.versions = set(nodes), self.versions_now()
+        for node, (_, _, number, *_) in zip(nodes, program.autograd[0]):
+            if number in program.first:
+                self.hook(node, program.first[number])
+        return True
+
+    def hook(self, node, i):
+        taken = self.taken[i] = Taken()
+        self.trace.hooks.append(node.register_prehook(taken.keep_output))
+        if self.program.events[i].watched:
+            self.trace.hooks.append(node.register_hook(taken.keep_inputs))
+
+    def given(self):
+        """The slots of what the model was called with."""
+        known = {name: self.known.get(id(t)) for name, t in (self.record.given or {}).items()}
+        return {name: None if met is None else met.slot for name, met in known.items()}
+
+    def ends(self, nodes):
+        named = {id(p): name for name, p in self.record.parameters.items()}
+        return {i: named.get(id(t)) for i, t in ends(nodes).items()}
+
+    def versions_now(self):
+        return [(version(p), spot(p)) for p in self.record.parameters.values()]
+
+    def end(self):
+        """The backward pass has run."""
+        if self.versions_now() != self.versions:
+            self.trace.refuse(*CHANGED_IN_BACKWARD)
+
+    def behind(self, op, args, kwargs, node):
+        """An operator behind the backward pass, or of another one. (Of loss.backward()'s own none is seen: they are those of autograd's nodes.)"""
+        trace, known = self.trace, Operator.of(op)
+        changed = known.written and {t.untyped_storage().data_ptr() for t in written(known, args, kwargs)}
+        if self.loss is None:
+            self.tell()
+        elif node is not None or (changed and not changed.isdisjoint(self.storages())):
+            self.tell_all()
+        else:
+            return op(*args, **kwargs)
+        trace.followed(op, trace.behind, op, args, kwargs, node)
+        return op(*args, **kwargs)
+
+    # ---- The record
+
+    def keep(self, held):
+        """Keeps the numbers of this step, which a later change does not reach, and lets go of its tensors. held: makes that of one that the step has made."""
+        program, made = self.program, {}
+        start = {name: self.record.begun(name, self.record.parameters[name]) for name in {*program.initializers, *program.of_parameters.values()}}
+        batch = {t.untyped_storage()._cdata for t in (self.tensors[program.x.number], self.tensors[program.y.number])}
+
+        def kept(t):
+            if t is not None and id(t) not in made:
+                made[id(t)] = t, t.detach().clone() if t.untyped_storage()._cdata in batch else held(t)
+            return None if t is None else made[id(t)][1]
+
+        self.numbers = {slot: self.of_parameter(slot, start) if slot in program.of_parameters else kept(self.tensors[slot]) for slot in program.kept}
+        self.handed = {i: (tuple(map(kept, taken.grad_outputs)), tuple(map(kept, taken.grad_inputs))) for i, taken in self.taken.items()}
+        self.start = {name: start[name] for name in program.initializers}
+        self.forget()
+
+    def of_parameter(self, slot, start):
+        """A parameter, or a part of one, as it was when the block began: with that it was compared."""
+        t, name = self.tensors[slot], self.program.of_parameters[slot]
+        p, whole = self.record.parameters[name], start[name]
+        if whole.stride() == p.stride() and whole.storage_offset() == p.storage_offset() == 0:
+            return whole.as_strided(t.shape, t.stride(), t.storage_offset())
+        return t.detach().clone()
+
+    def made(self):
+        """(graph, nodes that AD differentiates): of the program, with the numbers of this step."""
+        program, values = self.program, {}
+
+        def value(slot):
+            if slot not in values:
+                values[slot] = Value(self.numbers.get(slot), None, program.marked[slot])
+            return values[slot]
+
+        def filled(tree):
+            if type(tree) is Slot:
+                return value(tree.number)
+            if type(tree) in (tuple, list):
+                return type(tree)([filled(item) for item in tree])
+            return {key: filled(item) for key, item in tree.items()} if type(tree) is dict else tree
+
+        nodes = []
+        for i, event in enumerate(program.events):
+            node = copy.copy(event.node)
+            node.args, node.kwargs, node.results = filled(event.args), filled(event.kwargs), filled(event.results)
+            node.grad_outputs, node.grad_inputs = self.handed.get(i, ((), ()))
+            nodes.append(node)
+        graph = copy.copy(program.graph)
+        graph.x, graph.y = value(program.x.number), value(program.y.number)
+        graph.recorded = {name: (nodes[n], i) for name, (n, i) in program.recorded.items()}
+        graph.names = {id(value(slot)): name for slot, name in program.named.items()}
+        graph.initializers = self.start
+        return graph, [nodes[i] for i in program.differentiated]
+
+    def forget(self):
+        """Lets go of all tensors."""
+        self.ran, self.known, self.at, self.tensors, self.taken, self.loss = [], {}, {}, {}, {}, None
+
+    def let_go(self):
+        """The same, and of what is kept."""
+        self.forget()
+        self.numbers, self.handed, self.start = {}, {}, {}
