@@ -240,7 +240,7 @@ add_part(clarke_grid *g, const clarke_course *c, mpq_t **end, size_t k, size_t j
 {
   const size_t n = clarke_code_entries(c->p);
   mpq_t *at = clarke_rationals(n), *from = clarke_rationals(n), *to = clarke_rationals(n), half;
-  clarke_truth several;
+  clarke_truth several = CLARKE_UNKNOWN;
   clarke_status status = at != NULL && from != NULL && to != NULL ? CLARKE_OK : clarke_no_memory(err);
 
   mpq_init(half);

@@ -480,7 +480,7 @@ count_grid(answer *a, clarke_error *err)
 {
   const size_t n = a->function.n;
   mpq_t *corner[2] = {clarke_rationals(n), clarke_rationals(n)};
-  clarke_ieee format;
+  clarke_ieee format = CLARKE_IEEE_F16;
   clarke_status status = corner[0] != NULL && corner[1] != NULL ? clarke_ieee_parse(&format, a->command->grid, err) : clarke_no_memory(err);
 
   for (size_t i = 0; i < 2 * n && status == CLARKE_OK; i++)
