@@ -27,4 +27,11 @@ void clarke_grid_count(mpz_t n, clarke_ieee format, const mpq_t a, const mpq_t b
  * in one entry. Refused: a program with steps that are not piecewise linear in what varies. */
 clarke_status clarke_grid_find(clarke_grid *g, const clarke_region_function *f, mpq_t *a, mpq_t *b, clarke_ieee format, clarke_error *err);
 
+/* The same in a rectangle: the grid of pairs of numbers from a to b, which differ in two entries. The numbers of the first of these are swept
+ * over. Kinks that meet part them into columns, in each of which all points where a kink is met move linearly: it is asked about once. `zones`
+ * counts its parts by columns, `intervals` the columns. Where a zone's border is slanted, each number of the first entry is visited; it is an
+ * error when a column has more than CLARKE_GRID_MOST_VISITED: more than formats of 16 bits have. */
+#define CLARKE_GRID_MOST_VISITED ((size_t)1 << 18)
+clarke_status clarke_grid_find_plane(clarke_grid *g, const clarke_region_function *f, mpq_t *a, mpq_t *b, clarke_ieee format, clarke_error *err);
+
 #endif

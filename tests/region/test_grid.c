@@ -3,7 +3,7 @@
 #include "drawn_program.h"
 
 #include "program/derive.h"
-#include "session/grid.h"
+#include "session/grid_inside.h"
 
 #include <string.h>
 
@@ -96,9 +96,9 @@ START_TEST(numbers_are_counted)
 }
 END_TEST
 
-/* Each number of float16 from a to b by itself: how many lie in the bifurcation zone. */
+/* Each number of a format from a to b by itself: how many lie in the bifurcation zone. */
 static void
-ask_each(unsigned long *n, unsigned long *in_zone, const clarke_code *p, mpq_t *a, mpq_t *b, size_t entry, size_t entries)
+ask_each(unsigned long *n, unsigned long *in_zone, const clarke_code *p, mpq_t *a, mpq_t *b, size_t entry, size_t entries, clarke_ieee format)
 {
   mpq_t *at = clarke_rationals(entries);
   clarke_profile profile;
@@ -111,7 +111,7 @@ ask_each(unsigned long *n, unsigned long *in_zone, const clarke_code *p, mpq_t *
   for (unsigned bits = 0; bits < 1u << 16; bits++) {
     clarke_derivation d;
 
-    if (!decode(at[entry], bits, CLARKE_IEEE_F16) || mpq_cmp(at[entry], a[entry]) < 0 || mpq_cmp(at[entry], b[entry]) > 0)
+    if (!decode(at[entry], bits, format) || mpq_cmp(at[entry], a[entry]) < 0 || mpq_cmp(at[entry], b[entry]) > 0)
       continue;
     clarke_derivation_init(&d);
     OK(clarke_derive(&d, p, at, &profile, &error));
@@ -169,7 +169,7 @@ START_TEST(zones_are_those_of_each_number)
     OK(clarke_grid_find(&g, &f, a, b, CLARKE_IEEE_F16, &error));
     if (mpq_cmp(a[entry], b[entry]) > 0)
       mpq_swap(a[entry], b[entry]);
-    ask_each(&numbers, &in_zone, &f.program, a, b, entry, n);
+    ask_each(&numbers, &in_zone, &f.program, a, b, entry, n, CLARKE_IEEE_F16);
     ck_assert_uint_eq(mpz_get_ui(g.numbers), numbers);
     ck_assert_msg(mpz_cmp_ui(g.bifurcation, in_zone) == 0, "%lu of %lu, not %lu:\n%s", in_zone, numbers, mpz_get_ui(g.bifurcation), text.text);
     ck_assert_int_eq(mpz_sgn(g.unknown), 0);
@@ -183,6 +183,256 @@ START_TEST(zones_are_those_of_each_number)
   printf("grid: some numbers in the zone %zu times, all %zu times of 150\n", some, all);
   ck_assert_uint_gt(some, 5);
   ck_assert_uint_gt(all, 1);
+}
+END_TEST
+
+/* Each pair of numbers by itself: of each number of the first entry those of the second one. */
+static void
+ask_each_pair(unsigned long *n, unsigned long *in_zone, const clarke_code *p, mpq_t *a, mpq_t *b, size_t entries)
+{
+  mpq_t *low = clarke_rationals(entries), *high = clarke_rationals(entries);
+
+  *n = *in_zone = 0;
+  for (size_t i = 0; i < entries; i++) {
+    mpq_set(low[i], a[i]);
+    mpq_set(high[i], b[i]);
+  }
+  for (unsigned bits = 0; bits < 1u << 16; bits++) {
+    unsigned long some, found;
+
+    if (!decode(low[0], bits, CLARKE_IEEE_BF16) || mpq_cmp(low[0], a[0]) < 0 || mpq_cmp(low[0], b[0]) > 0)
+      continue;
+    mpq_set(high[0], low[0]);
+    ask_each(&some, &found, p, low, high, 1, entries, CLARKE_IEEE_BF16);
+    *n += some;
+    *in_zone += found;
+  }
+  clarke_rationals_free(low, entries);
+  clarke_rationals_free(high, entries);
+}
+
+/* A rectangle around halves, in which kinks that have integers for coefficients meet. Its ends are numbers of the format or not. */
+static void
+draw_rectangle(mpq_t *a, mpq_t *b, uint64_t *state)
+{
+  mpq_t side;
+
+  mpq_init(side);
+  for (size_t i = 0; i < 2; i++) {
+    mpq_set_si(a[i], (roll(state) % 2 == 0 ? 1 : -1) * (long)(2 + roll(state) % 5), 4);
+    mpq_canonicalize(a[i]);
+    mpq_set_si(side, 3 + (long)(roll(state) % 4), roll(state) % 2 == 0 ? 48 : 32);
+    mpq_canonicalize(side);
+    mpq_add(b[i], a[i], side);
+    mpq_sub(a[i], a[i], side);
+  }
+  mpq_clear(side);
+}
+
+START_TEST(zones_are_those_of_each_pair)
+{
+  uint64_t state = 362436069u;
+  size_t some = 0, all = 0, columns = 0;
+
+  for (size_t k = 0; k < 60; k++) {
+    mpq_t *a = clarke_rationals(2), *b = clarke_rationals(2);
+    clarke_region_function f;
+    clarke_grid g;
+    unsigned long numbers, in_zone;
+    source text = {.n = 0};
+
+    put_network(&text, &state, 2, NULL);
+    draw_rectangle(a, b, &state);
+    clarke_region_function_init(&f);
+    OK(clarke_prog_parse(&f.program, text.text, text.n, "drawn.prog", &error));
+    OK(clarke_code_wrt(&f.program, NULL, 0, &error));
+    f.n = 2;
+    clarke_grid_init(&g);
+    OK(clarke_grid_find_plane(&g, &f, k % 2 == 0 ? a : b, k % 2 == 0 ? b : a, CLARKE_IEEE_BF16, &error));
+    ask_each_pair(&numbers, &in_zone, &f.program, a, b, 2);
+    ck_assert_uint_eq(mpz_get_ui(g.numbers), numbers);
+    ck_assert_msg(mpz_cmp_ui(g.bifurcation, in_zone) == 0, "%lu of %lu, not %lu:\n%s", in_zone, numbers, mpz_get_ui(g.bifurcation), text.text);
+    ck_assert_int_eq(mpz_sgn(g.unknown), 0);
+    some += in_zone > 0 && in_zone < numbers;
+    all += in_zone == numbers && numbers > 0;
+    columns += g.intervals;
+    clarke_grid_clear(&g);
+    clarke_region_function_clear(&f);
+    clarke_rationals_free(a, 2);
+    clarke_rationals_free(b, 2);
+  }
+  printf("grid: some pairs in the zone %zu times, all %zu times of 60, %zu columns\n", some, all, columns);
+  ck_assert_uint_gt(some, 8);
+  ck_assert_uint_gt(columns, 70);
+}
+END_TEST
+
+/* The pairs of float16 with x from 1/2 to 3/4 and 1 - x <= y <= 1: x is a multiple of 2^-11. */
+static void
+above_the_line(mpz_t n)
+{
+  mpz_set_ui(n, 0);
+  for (unsigned k = 1024; k <= 1536; k++) {
+    mpq_t from, to;
+
+    mpq_inits(from, to, NULL);
+    mpq_set_ui(from, 2048 - k, 2048);
+    mpq_canonicalize(from);
+    mpq_set_ui(to, 1, 1);
+    mpz_add_ui(n, n, counted(CLARKE_IEEE_F16, from, to, false));
+    mpq_clears(from, to, NULL);
+  }
+}
+
+/* The kink x + y = 1 meets each number x of float16 in [1/2, 3/4] once, where 1 - x is one; x = 1/3 + y meets none. */
+START_TEST(slanted_lines)
+{
+  static const struct {
+    const char *text, *from[2], *to[2];
+    clarke_ieee format;
+    const char *numbers, *in_zone;
+  } cases[] = {
+    {"input x, y\noutput relu(x + y - 1)\n", {"1/2", "0"}, {"3/4", "1"}, CLARKE_IEEE_F16, "7880193", "513"},
+    {"input x, y\noutput relu(x - y - 1/3)\n", {"1/2", "0"}, {"3/4", "1"}, CLARKE_IEEE_F16, "7880193", "0"},
+    /* vertical and level ones are of all formats: one number of x with all of y, and the other way */
+    {"input x, y\noutput relu(x - 1/2) + relu(y)\n", {"-1", "-1"}, {"1", "1"}, CLARKE_IEEE_F32, "4539909903627583489", "4261412865"},
+    /* A kink that is touched all over, and depends on nothing; and one that depends on z, which stays. */
+    {"input x, y\noutput relu(x - x) + y\n", {"0", "0"}, {"1", "1"}, CLARKE_IEEE_F16, "235960321", "0"},
+    {"input x, y, z\noutput relu(z) + x + y\n", {"0", "0"}, {"1", "1"}, CLARKE_IEEE_F16, "235960321", "235960321"},
+    /* That one right of a slanted line alone. */
+    {"input x, y, z\noutput max(relu(z) + x + y, 1)\n", {"1/2", "0"}, {"3/4", "1"}, CLARKE_IEEE_F16, "7880193", NULL},
+  };
+
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    mpq_t *a = clarke_rationals(3), *b = clarke_rationals(3);
+    clarke_region_function f;
+    clarke_grid g;
+    mpz_t x;
+
+    for (size_t i = 0; i < 2; i++) {
+      mpq_set_str(a[i], cases[k].from[i], 10);
+      mpq_set_str(b[i], cases[k].to[i], 10);
+    }
+    clarke_region_function_init(&f);
+    OK(clarke_prog_parse(&f.program, cases[k].text, strlen(cases[k].text), "grid.prog", &error));
+    OK(clarke_code_wrt(&f.program, NULL, 0, &error));
+    f.n = clarke_code_entries(&f.program);
+    clarke_grid_init(&g);
+    OK(clarke_grid_find_plane(&g, &f, a, b, cases[k].format, &error));
+    mpz_init_set_str(x, cases[k].numbers, 10);
+    ck_assert_msg(mpz_cmp(x, g.numbers) == 0, "%zu: %s", k, mpz_get_str(NULL, 10, g.numbers));
+    if (cases[k].in_zone != NULL)
+      mpz_set_str(x, cases[k].in_zone, 10);
+    else
+      above_the_line(x);
+    ck_assert_msg(mpz_cmp(x, g.bifurcation) == 0, "%zu: %s", k, mpz_get_str(NULL, 10, g.bifurcation));
+    mpz_clear(x);
+    clarke_grid_clear(&g);
+    clarke_region_function_clear(&f);
+    clarke_rationals_free(a, 3);
+    clarke_rationals_free(b, 3);
+  }
+}
+END_TEST
+
+/* Numbers are numbered in order, and a number between two has that of the lesser. */
+START_TEST(numbers_have_numbers)
+{
+  mpq_t x, y;
+  mpz_t n;
+
+  mpq_inits(x, y, NULL);
+  mpz_init(n);
+  for (int format = CLARKE_IEEE_F16; format <= CLARKE_IEEE_BF16; format++)
+    for (unsigned bits = 0; bits < 1u << 16; bits++) {
+      if (!decode(x, bits, format))
+        continue;
+      clarke_grid_rank(n, format, x);
+      ck_assert_int_eq(mpz_get_si(n), bits < 0x8000 ? (long)bits : -(long)(bits - 0x8000));
+      clarke_grid_number(y, format, n);
+      ck_assert(mpq_equal(x, y) && clarke_grid_has(format, x));
+    }
+  mpq_set_si(x, -1, 3);
+  ck_assert(!clarke_grid_has(CLARKE_IEEE_F16, x));
+  clarke_grid_rank(n, CLARKE_IEEE_F16, x);
+  clarke_grid_number(y, CLARKE_IEEE_F16, n);
+  ck_assert(mpq_cmp(y, x) < 0);
+  mpz_add_ui(n, n, 1);
+  clarke_grid_number(y, CLARKE_IEEE_F16, n);
+  ck_assert(mpq_cmp(y, x) > 0);
+  mpq_clears(x, y, NULL);
+  mpz_clear(n);
+}
+END_TEST
+
+/* relu(x + y - 1) along y from 0 to 1, x being 1/2 + h: the kink is met at 1/2 - h, until h is 1/2. */
+START_TEST(a_course_moves)
+{
+  static const char text[] = "input x, y\noutput relu(x + y - 1)\n";
+  clarke_course c = {0};
+  clarke_truth several;
+  clarke_code p;
+  clarke_grid g;
+  mpq_t *at = clarke_rationals(2);
+  mpz_t two;
+
+  clarke_code_init(&p);
+  OK(clarke_prog_parse(&p, text, strlen(text), "grid.prog", &error));
+  OK(clarke_code_wrt(&p, NULL, 0, &error));
+  OK(clarke_course_begin(&c, &p, &error));
+  mpq_set_ui(clarke_moving(c.t.x, 1)[0], 1, 1);
+  for (size_t j = 0; j < 2; j++) {
+    mpq_set_ui(clarke_moving(c.value[0].x, j)[0], 1, 2);
+    mpq_set_ui(clarke_moving(c.value[0].x, j)[1], 1, 1);
+    mpq_set(clarke_moving(c.value[1].x, j)[0], clarke_moving(c.t.x, j)[0]);
+  }
+  OK(clarke_course_run(&c, &error));
+  ck_assert_uint_eq(c.n, 3);
+  ck_assert(mpq_cmp_ui(clarke_moving(c.t.x, 1)[0], 1, 2) == 0 && mpq_cmp_si(clarke_moving(c.t.x, 1)[1], -1, 1) == 0);
+  ck_assert(c.ends && mpq_cmp_ui(c.until, 1, 2) == 0);
+  mpq_set_ui(at[0], 1, 4);
+  mpq_set_ui(at[1], 3, 4);
+  OK(clarke_grid_parts(&several, &p, at, &error));
+  ck_assert(several == CLARKE_YES);
+  mpq_set_ui(at[1], 1, 2);
+  OK(clarke_grid_parts(&several, &p, at, &error));
+  ck_assert(several == CLARKE_NO);
+  clarke_grid_init(&g);
+  mpz_init_set_ui(two, 2);
+  clarke_grid_add(&g, CLARKE_YES, two);
+  clarke_grid_add(&g, CLARKE_NO, two);
+  clarke_grid_add(&g, CLARKE_UNKNOWN, two);
+  ck_assert(mpz_cmp_ui(g.bifurcation, 2) == 0 && mpz_cmp_ui(g.unknown, 2) == 0 && g.zones == 1);
+  mpz_clear(two);
+  clarke_grid_clear(&g);
+  clarke_course_clear(&c);
+  clarke_code_clear(&p);
+  clarke_rationals_free(at, 2);
+}
+END_TEST
+
+/* A slanted line would have each number of float32 visited; in a plane two entries vary. */
+START_TEST(planes_refused)
+{
+  mpq_t *a = clarke_rationals(3), *b = clarke_rationals(3);
+  static const char text[] = "input x, y, z\noutput relu(x + y + z + 1)\n";
+  clarke_region_function f;
+  clarke_grid g;
+
+  clarke_region_function_init(&f);
+  OK(clarke_prog_parse(&f.program, text, strlen(text), "grid.prog", &error));
+  OK(clarke_code_wrt(&f.program, NULL, 0, &error));
+  f.n = 3;
+  clarke_grid_init(&g);
+  for (size_t k = 1; k <= 3; k++) {
+    mpq_set_si(a[k - 1], -1, 1);
+    ck_assert_int_eq(clarke_grid_find_plane(&g, &f, a, b, CLARKE_IEEE_F32, &error), CLARKE_EINPUT);
+    ck_assert(strstr(error.text, k == 2 ? "slanted" : "two entries") != NULL);
+  }
+  clarke_grid_clear(&g);
+  clarke_region_function_clear(&f);
+  clarke_rationals_free(a, 3);
+  clarke_rationals_free(b, 3);
 }
 END_TEST
 
@@ -222,6 +472,11 @@ main(void)
 
   tcase_add_test(tc, numbers_are_counted);
   tcase_add_test(tc, zones_are_those_of_each_number);
+  tcase_add_test(tc, zones_are_those_of_each_pair);
+  tcase_add_test(tc, slanted_lines);
+  tcase_add_test(tc, planes_refused);
+  tcase_add_test(tc, numbers_have_numbers);
+  tcase_add_test(tc, a_course_moves);
   tcase_add_test(tc, refused);
   return run_tests();
 }

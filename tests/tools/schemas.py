@@ -32,7 +32,7 @@ ASKED = [
     *[[command, "nonesuch", *more] for command, more in (("cost", []), ("step", ["--state", "none", "--gradient", "none"]), ("patterns", ["--at", "1"]), ("encode", []), ("diff", ["jax-0.10"]),
                                                          ("check-point", ["--property", "p", "--at", "1"]), ("reproduce", ["--cases", "none"]))],
     ["cost", f"{ROOT}/cases/directions/lexicographic.prog", "--at", "x=1", "--at", "y=0"], ["cost", LEMMA[0]], ["cost", f"{RUNS}/small"], ["cost", "--table", "2.2"], ["cost", "--matrices", "4"], ["step", "list"], ["step", f"{ROOT}/cases/steps/run"],
-    ["patterns", f"{ROOT}/cases/regions/bump.prog", "--at", "0,0"], ["patterns", f"{ROOT}/cases/regions/bump.prog", "--line", "-2,-2", "2,2"],
+    ["patterns", f"{ROOT}/cases/regions/bump.prog", "--at", "0,0"], ["patterns", f"{ROOT}/cases/regions/bump.prog", "--box", f"{ROOT}/cases/regions/square.txt", "--grid", "bfloat16"], ["patterns", f"{ROOT}/cases/regions/bump.prog", "--line", "-2,-2", "2,2"],
     ["patterns", "--arrangement", f"{ROOT}/cases/arrangements/braid.txt"], ["encode", f"{ROOT}/cases/encode/example4.cnf", "--decide"],
     ["encode", f"{ROOT}/cases/encode/example4.cnf", "--decode", "x=1/3,2,-1,0,0,-3"], ["reproduce", "P-L2*", "--cases", f"{ROOT}/cases/papers"],
     ["diff", "pytorch-2.13", "jax-0.10"], ["profile", "list"], ["profile", "show", "jax-0.10"], ["profile", "diff", "jax-0.10", "tensorflow-2"]]

@@ -29,7 +29,7 @@ static const struct argp_option options[] = {
    "of --at and --box: at most N threads (default: as many as processors); the answer is the same", 0},
   {"line", 'l', "A B", 0, "along the segment from A to B, points as of --at: exact breakpoints, and the integral of AD", 0},
   {"grid", OPTION_GRID, "FORMAT", 0,
-   "of --line, along one entry: how many numbers of float16, bfloat16, float32 or float64 lie in the bifurcation zone", 0},
+   "of --line along one entry, or --box of two: how many numbers of float16, bfloat16, float32 or float64 lie in the bifurcation zone", 0},
   {"arrangement", 'a', "V.txt", 0, "no MODEL: the sign vectors of hyperplanes, whose normals are the columns of a matrix", 0},
   {"offsets", 'o', "T.txt", 0, "of an affine arrangement: the numbers t_j of the hyperplanes <v_j, x> = t_j", 0},
   {"count", 'c', NULL, 0, "print the number alone", 0},
@@ -89,8 +89,8 @@ check_request(request *r, const struct argp_state *state)
     argp_error(state, "--pieces goes with --at and --box");
   if (c->as_found && c->from != NULL)
     argp_error(state, "--as-found goes with --at, --box and --arrangement: pieces of a segment are all found before they are sorted");
-  if (c->grid != NULL && (c->from == NULL || c->count))
-    argp_error(state, "--grid goes with --line, and not with --count");
+  if (c->grid != NULL && ((c->from == NULL && c->box == NULL) || c->count))
+    argp_error(state, "--grid goes with --line or --box, and not with --count");
   if (c->profile != NULL && c->from == NULL)
     argp_error(state, "--profile goes with --line: regions do not depend on it");
 }

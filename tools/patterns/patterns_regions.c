@@ -14,6 +14,7 @@
 #include "proof/write_regions.h"
 #include "region/affine_pieces.h"
 #include "region/functions.h"
+#include "session/grid.h"
 #include "session/regions.h"
 #include "watch.h"
 #include "format/file.h"
@@ -36,6 +37,7 @@ typedef struct {
   clarke_picture picture;
   clarke_regions found;
   clarke_regions_proof proof;
+  clarke_grid grid; /* with --grid */
   clarke_patterns_list list;
 } answer;
 
@@ -146,6 +148,9 @@ read_question(answer *a, clarke_error *err)
     if (c->wrt != NULL && !a->function.program.input[k].wrt)
       memset(a->held + i, true, a->function.program.input[k].n * sizeof *a->held);
   choose_entries(a);
+  if (c->grid != NULL && a->dim != 2)
+    return clarke_fail(err, CLARKE_EINPUT, "--grid: the box has %zu entries that vary; a grid has 2 (--slice holds entries with equal bounds fixed)",
+                       a->dim);
   if (c->svg != NULL && a->dim != 2)
     return clarke_fail(err, CLARKE_EINPUT, "--svg: the box has %zu dimensions; a picture has 2 (--slice holds entries with equal bounds fixed)",
                        a->dim);
@@ -351,6 +356,8 @@ print_json(answer *a, clarke_error *err)
     printf("\"programs\": %zu, \"circuits\": %zu", a->found.programs, a->found.circuits);
   else /* of what was begun; how much that is depends on threads */
     fputs("\"programs\": null, \"circuits\": null", stdout);
+  if (a->command->grid != NULL)
+    clarke_patterns_put_grid_key(&a->grid, a->command->grid);
   return clarke_patterns_list_end(&a->list, a->found.regions > 0, a->found.stopped, err);
 }
 
@@ -469,6 +476,24 @@ prove(answer *a, clarke_error *err)
 }
 
 static clarke_status
+count_grid(answer *a, clarke_error *err)
+{
+  const size_t n = a->function.n;
+  mpq_t *corner[2] = {clarke_rationals(n), clarke_rationals(n)};
+  clarke_ieee format = CLARKE_IEEE_F16;
+  clarke_status status = corner[0] != NULL && corner[1] != NULL ? clarke_ieee_parse(&format, a->command->grid, err) : clarke_no_memory(err);
+
+  for (size_t i = 0; i < 2 * n && status == CLARKE_OK; i++)
+    mpq_set(corner[i % 2][i / 2], a->bounds[i]);
+  clarke_work_begin("numbers counted", 0);
+  if (status == CLARKE_OK)
+    status = clarke_grid_find_plane(&a->grid, &a->function, corner[0], corner[1], format, err);
+  for (size_t k = 0; k < 2; k++)
+    clarke_rationals_free(corner[k], n);
+  return status;
+}
+
+static clarke_status
 draw(answer *a, clarke_error *err)
 {
   if (a->point != NULL)
@@ -487,6 +512,7 @@ clear(answer *a)
   clarke_functions_clear(&a->functions);
   clarke_affine_pieces_clear(&a->pieces);
   clarke_forms_clear(&a->forms);
+  clarke_grid_clear(&a->grid);
   clarke_rationals_free(a->point, a->point != NULL ? a->function.n : 0);
   clarke_rationals_free(a->bounds, a->bounds != NULL ? 2 * a->function.n : 0);
   free(a->varies);
@@ -501,6 +527,7 @@ clarke_regions_answer(bool *complete, const clarke_regions_command *c, clarke_er
   clarke_status status;
 
   clarke_region_function_init(&a.function);
+  clarke_grid_init(&a.grid);
   status = read_question(&a, err);
   if (a.polynomial) {
     status = clarke_around_answer(complete, c, &a.function, a.point, err);
@@ -517,6 +544,8 @@ clarke_regions_answer(bool *complete, const clarke_regions_command *c, clarke_er
     status = search(&a, err);
   if (status == CLARKE_OK && c->pieces && a.found.complete)
     status = count_pieces(&a, err);
+  if (status == CLARKE_OK && c->grid != NULL)
+    status = count_grid(&a, err);
   clarke_watch_hide(true);
   if (status == CLARKE_OK && c->proof != NULL)
     status = prove(&a, err);
@@ -524,6 +553,8 @@ clarke_regions_answer(bool *complete, const clarke_regions_command *c, clarke_er
     status = c->json ? print_json(&a, err) : tell(&a, err);
   if (status == CLARKE_OK && !c->json)
     print_summary(&a);
+  if (status == CLARKE_OK && !c->json && c->grid != NULL)
+    clarke_patterns_put_grid(&a.grid, c->grid, true);
   if (status == CLARKE_OK && c->svg != NULL)
     status = draw(&a, err);
   *complete = a.found.complete && a.no_pieces == NULL;

@@ -13,7 +13,7 @@ typedef struct {
   const char *wrt;                  /* of a point, or a box around which the rest stays at a point: what varies, as of clarke_region_function; NULL: the inputs */
   const char *output;               /* of a network the one that is asked about; NULL: it has one */
   const char *profile;              /* of a segment: AD's numbers at kinks */
-  const char *grid;                 /* of a segment: the float format whose numbers in zones are counted; or NULL */
+  const char *grid;                 /* of a segment, or a box of two entries: the float format whose numbers in zones are counted; or NULL */
   const char *svg;                  /* of a box: the picture's path */
   const char *proof;                /* the proof's path */
   bool slice;                       /* of a box: entries with equal bounds are held fixed */

@@ -81,26 +81,6 @@ tell(const clarke_segment *s, const clarke_region_function *f, const clarke_regi
   return clarke_summary_tell(&lines, status, err);
 }
 
-/* Numbers of a format, and those in the zone. */
-static void
-print_grid(const clarke_grid *g, const char *format)
-{
-  mpq_t share;
-
-  gmp_printf("%s: %Zd numbers from A to B, %Zd of them in the bifurcation zone", format, g->numbers, g->bifurcation);
-  if (mpz_sgn(g->numbers) > 0) {
-    mpq_init(share);
-    mpq_set_num(share, g->bifurcation);
-    mpq_set_den(share, g->numbers);
-    mpq_canonicalize(share);
-    printf(" (share %.3g)", mpq_get_d(share));
-    mpq_clear(share);
-  }
-  if (mpz_sgn(g->unknown) > 0)
-    gmp_printf("; of %Zd it is not known", g->unknown);
-  printf(". Its zone there: %zu point%s or interval%s\n", g->zones, g->zones == 1 ? "" : "s", g->zones == 1 ? "" : "s");
-}
-
 static void
 print_text(const clarke_segment *s, bool count)
 {
@@ -138,8 +118,7 @@ put_keys(clarke_patterns_list *list, const clarke_segment *s, const clarke_grid 
     put_vector(stdout, s->difference, s->n_outputs, true);
   }
   if (g != NULL)
-    gmp_printf(", \"grid\": {\"format\": \"%s\", \"numbers\": \"%Zd\", \"bifurcation\": \"%Zd\", \"unknown\": \"%Zd\", \"zones\": %zu}", format,
-               g->numbers, g->bifurcation, g->unknown, g->zones);
+    clarke_patterns_put_grid_key(g, format);
   return clarke_patterns_list_end(list, s->n > 0, s->regions.stopped, err);
 }
 
@@ -261,7 +240,7 @@ put_all(const clarke_segment *s, const clarke_grid *g, const clarke_region_funct
     status = tell(s, f, c, profile, err);
   print_text(s, c->count);
   if (g != NULL)
-    print_grid(g, c->grid);
+    clarke_patterns_put_grid(g, c->grid, false);
   return status;
 }
 
