@@ -265,6 +265,24 @@ count_entry(clarke_certificate *c, const entry *e, clarke_certainty judged)
   }
 }
 
+/* About the Euclidean norm. Squares are added up where none is lost, or infinite, that counts. */
+static double
+norm_of(const double *number, size_t count)
+{
+  double largest = 0, squares = 0;
+
+  for (size_t k = 0; k < count; k++)
+    largest = fabs(number[k]) > largest ? fabs(number[k]) : largest;
+  if (largest > 0x1p-400 && largest < 0x1p400) {
+    for (size_t k = 0; k < count; k++)
+      squares += number[k] * number[k];
+    return sqrt(squares);
+  }
+  for (size_t k = 0; k < count; k++)
+    squares = hypot(squares, number[k]);
+  return squares;
+}
+
 bool
 clarke_certificate_judge_moved(clarke_certificate *c, const clarke_tensor *t, const double *number, const double *bound)
 {
@@ -272,7 +290,10 @@ clarke_certificate_judge_moved(clarke_certificate *c, const clarke_tensor *t, co
     if (!(t->real[k] == number[k]))
       return false;
   for (size_t k = 0; k < t->count; k++)
-    count_entry(c, &(entry){.recorded = number[k], .near = number[k], .bound = bound[k]}, CLARKE_BIT_EXACT);
+    if (isfinite(bound[k]) && bound[k] > c->widest)
+      c->widest = bound[k];
+  c->exact += t->count;
+  c->norm = hypot(c->norm, norm_of(number, t->count));
   c->entries = t->count;
   c->certainty = CLARKE_BIT_EXACT;
   return true;
