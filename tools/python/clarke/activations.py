@@ -72,12 +72,12 @@ def write_elu(g, node):
 
 @operator("_prelu_kernel", "prelu")
 def write_prelu(g, node):
-    """With a slope that is computed: relu(x), and the slope times what clamp leaves of x below 0, whose derivative at 0 is 1."""
+    """A slope w that is computed: w x + (1 - w) relu(x), whose derivatives at 0 are PyTorch's, w in x and 0 in w."""
     x, slope = (g.of(v) for v in node.args[:2])
     if slope not in g.active:
         return g.add("PRelu", [x, slope])
-    below = g.add("Clamp", [x, "", g.bound(0, result(node))], domain="clarke")
-    return g.add("Add", [g.add("Relu", [x]), g.add("Mul", [slope, below])])
+    rest = g.add("Sub", [g.scalar(1, result(node)), slope])
+    return g.add("Add", [g.add("Mul", [slope, x]), g.add("Mul", [rest, g.add("Relu", [x])])])
 
 
 @operator("hardtanh")
