@@ -88,6 +88,20 @@ START_TEST(sums_move_nearly_as_much_as_is_said)
 }
 END_TEST
 
+/* A product of two that seem 0, and of which one is known less well than the other. */
+START_TEST(products_move_nearly_as_much_as_is_said)
+{
+  world w;
+  begin_cut(&w, 1, (const long[]){0}, 180, (const bool[]){false});
+  step *st = world_add(&w, LINEAR, 1, 1);
+  st->sources[0] = (source){0, 0};
+  st->factors[0].coef = two_to(150, false);
+  st = world_add(&w, PRODUCT, 1, 2);
+  st->sources[_i] = (source){1, 0};
+  check_cut(&w);
+}
+END_TEST
+
 /* Rows too wide to be held at once: of each feature its own. */
 START_TEST(rows_are_summed_in_turn)
 {
@@ -397,6 +411,7 @@ main(void)
 {
   TCase *t = tests_of("check near values");
   tcase_add_test(t, sums_move_nearly_as_much_as_is_said);
+  tcase_add_loop_test(t, products_move_nearly_as_much_as_is_said, 0, 2);
   tcase_add_test(t, rows_are_summed_in_turn);
   tcase_add_test(t, parabolas_move_nearly_as_much_as_is_said);
   tcase_add_test(t, what_seems_nearly_two_bounds_apart_may_be_tied);
