@@ -7,7 +7,7 @@
 void lower_integer_convolution(builder *b); /* ConvInteger, QLinearConv */
 void lower_integer_product(builder *b);     /* MatMulInteger, QLinearMatMul */
 bool adds_integers(const builder *b);       /* is it a sum of integers that are computed of activations? */
-void lower_integer_sum(builder *b);      /* such an Add */
-void lower_dynamic(builder *b); /* DynamicQuantizeLinear */
+void lower_integer_sum(builder *b);         /* such an Add */
+void lower_dynamic(builder *b);             /* DynamicQuantizeLinear */
 
 #endif
