@@ -399,6 +399,22 @@ def with_frozen(net):
     net.register_parameter("frozen", nn.Parameter(torch.linspace(-1, 1, 6 * 36).reshape(6, 1, 6, 6), requires_grad=False))
 
 
+def nested(net, x, y):
+    """A hook's own backward pass adds to the gradient of a parameter, which may lie where a recorded one does."""
+    def hook(gradient):
+        with torch.enable_grad():
+            torch.autograd.backward(net.last(net.one(torch.ones(6, 8))).sum())
+
+    looked_at(lambda h: h.register_hook(hook))(net, x, y)
+
+
+def frozen_later(net, x, y):
+    loss = loss_of(net, x, y)
+    net.conv.weight.requires_grad_(False)
+    loss.backward()
+    net.conv.weight.requires_grad_(True)
+
+
 def beside_autograd(case, x):
     """What runs in the backward pass beside autograd's own operators, and what autograd chooses these by."""
     bfloat = lambda: torch.autocast("cpu", dtype=torch.bfloat16)  # noqa: E731
@@ -410,12 +426,15 @@ def beside_autograd(case, x):
     case("column-major", column_major)
     case("frozen batch", again=lambda net, x, y: usual(net, net.frozen, y), begin=with_frozen)
     case("hook that computes", again=looked_at(lambda h: h.register_hook(lambda g: void(g.norm()))))
+    case("hook of a parameter that computes", lambda net: hooked(net.last.weight, lambda g: void(g.norm())))
     case("hook of a node", again=looked_at(lambda h: h.grad_fn.register_hook(lambda gi, go: (gi[0] * 2,))))
     case("hook before a node", again=looked_at(lambda h: h.grad_fn.register_prehook(lambda go: (go[0] * 2,))))
     case("hook that writes", again=looked_at(lambda h: h.register_hook(lambda g: void(h.detach().zero_()))))
     case("gradient that is kept", again=looked_at(torch.Tensor.retain_grad))
     case("data of another", again=looked_at(lambda h: setattr(h, "data", OTHER)))
     case("swapped with another", again=looked_at(lambda h: torch.utils.swap_tensors(h, SPARE)))
+    case("hook with a backward pass", again=nested)
+    case("frozen later", again=frozen_later)
     case("frozen between", run=read_twice(True), again=read_twice(False))
 
 

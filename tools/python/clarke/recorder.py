@@ -619,7 +619,7 @@ class record:
 
     def require_gradients(self, graph):
         """Each trained parameter of the graph has one."""
-        for name in self.trained_in(graph):
+        for name in sorted(self.trained_in(graph)):
             self.require_gradient(name)
 
     def require_gradient(self, name):

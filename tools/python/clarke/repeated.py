@@ -7,6 +7,7 @@ record that is made in this way is one that the trace would have made.
 
 A program is of operators whose graph hangs on no number of a tensor, and reads parameters and the batch alone.
 """
+import contextlib
 import copy
 import math
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ import torch
 
 from .operators import IGNORED
 from .refused import Refused
-from .trace import CHANGED_IN_BACKWARD, REPLACED, TOGGLED, Node, Operator, Value, place, source_line, values_in, version, written
+from .trace import CHANGED_IN_BACKWARD, REPLACED, Node, Operator, Value, place, source_line, values_in, version, written
 
 # ATen's operators that are written alike whatever their numbers are (of nll_loss_forward: if no label is left out); and those that are so where
 # what they read is computed.
@@ -229,31 +230,35 @@ class Met:
 class Taken:
     """What autograd hands on at an operator's node. told: the trace's node, once it knows of it."""
 
-    __slots__ = ("event", "grad_outputs", "grad_inputs", "told")
+    __slots__ = ("event", "grad_outputs", "grad_inputs", "told", "at_once")
 
     def __init__(self, event):
-        self.event, self.grad_outputs, self.grad_inputs, self.told = event, None, (), None
+        self.event, self.grad_outputs, self.grad_inputs, self.told, self.at_once = event, None, (), None, None
 
     def keep_output(self, grads):
         self.grad_outputs = grads  # held, so that autograd does not add to them in place
         if self.told is not None:
-            self.told.grad_outputs = grads
             self.told.backward += self.event.backward
+            self.hold(self.at_once)
 
     def keep_inputs(self, grad_inputs, _):
         self.grad_inputs = grad_inputs
         if self.told is not None:
-            self.told.grad_inputs = grad_inputs
+            self.hold(self.at_once)
 
-    def tell(self, node):
-        """The trace gets what was handed on, and what is to come. (Its operators that are seen, of somebody's hooks, are put behind what ran before.)"""
-        self.told, node.derivative = node, self.event.derivative
+    def tell(self, node, at_once):
+        """The trace gets what was handed on, and what is to come. (Its operators that are seen, of somebody's hooks, are put behind what ran before.)
+        at_once: makes copies from now on, in the backward pass."""
+        self.told, self.at_once, node.derivative = node, at_once, self.event.derivative
         if self.grad_outputs is not None:
-            node.backward, node.grad_outputs, node.grad_inputs = list(self.event.backward), self.grad_outputs, self.grad_inputs
+            node.backward = list(self.event.backward)
+            self.hold(at_once)
 
     def hold(self, held):
         """held: makes a copy of a gradient, which a later change does not reach. (A parameter's may have the memory of what was handed on.)"""
-        self.grad_outputs, self.grad_inputs = tuple(map(held, self.grad_outputs or ())), tuple(map(held, self.grad_inputs))
+        with torch._C.DisableTorchFunction():
+            self.grad_outputs, self.grad_inputs = ((tuple([g if g is None or held is None else held(g) for g in grads or ()]))
+                                                   for grads in (self.grad_outputs, self.grad_inputs))
         if self.told is not None:
             self.told.grad_outputs, self.told.grad_inputs = self.grad_outputs, self.grad_inputs
 
@@ -382,8 +387,9 @@ class Repeated:
         trace = self.trace
         trace.repeated = None
         self.require_as_met()
-        for op, args, kwargs, out, number, module, source, enabled in self.ran:
-            trace.after(op, trace.before(op, args, kwargs), out, number, module, source, enabled)
+        with self.marked_as_met():
+            for op, args, kwargs, out, number, module, source, enabled in self.ran:
+                trace.after(op, trace.before(op, args, kwargs), out, number, module, source, enabled)
         for met in self.known.values():  # what was changed since by nobody whom the dispatcher shows is found there
             value = trace.by_identity.get(id(met.tensor))
             if value is not None and met.version is not None:
@@ -395,18 +401,30 @@ class Repeated:
             if met.spot != spot(met.tensor):
                 self.trace.refuse(*REPLACED)
                 break
-            if met.slot in self.program.leaves and met.tensor.requires_grad != self.program.marked[met.slot]:
-                self.trace.refuse(*TOGGLED)
-                break
 
-    def tell_all(self):
-        """The same behind the backward pass, or in it."""
+    @contextlib.contextmanager
+    def marked_as_met(self):
+        """A leaf that requires a gradient now, or none, is what it was when it was read."""
+        marked = self.program.marked
+        others = [m for m in self.known.values() if m.slot in self.program.leaves and m.tensor.requires_grad != marked[m.slot]]
+        with torch._C.DisableTorchFunction():
+            for met in others:
+                met.tensor.requires_grad = marked[met.slot]
+        try:
+            yield
+        finally:
+            with torch._C.DisableTorchFunction():
+                for met in others:
+                    met.tensor.requires_grad = not marked[met.slot]
+
+    def tell_all(self, held=None):
+        """The same behind the backward pass; or in it: then held makes copies."""
         trace, loss = self.trace, self.loss
         trace.loss = None
         self.tell()
         trace.loss = trace.value(loss)
         for i, taken in self.taken.items():
-            taken.tell(trace.nodes[i])
+            taken.tell(trace.nodes[i], held)
 
     # ---- The backward pass
 
@@ -454,9 +472,9 @@ class Repeated:
         made = {}
 
         def kept(t):
-            if t is not None and id(t) not in made:
+            if id(t) not in made:
                 made[id(t)] = t, held(t)
-            return None if t is None else made[id(t)][1]
+            return made[id(t)][1]
 
         for taken in self.taken.values():
             taken.hold(kept)

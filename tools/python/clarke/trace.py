@@ -765,6 +765,6 @@ class Heard(TorchFunctionMode):
     def __torch_function__(self, function, types, args=(), kwargs=None):
         trace = self.trace
         if trace.repeated is not None:
-            trace.repeated.tell_all()
+            trace.repeated.tell_all(lambda t: t.detach().clone())  # at once: a hook's tensor keeps its address
         with Dispatch(trace):
             return function(*args, **(kwargs or {}))
