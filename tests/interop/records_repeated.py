@@ -18,6 +18,7 @@ import tempfile
 import torch
 from torch import nn
 from torch.nn import functional as F
+from torch.utils._python_dispatch import TorchDispatchMode
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "tools", "python"))
@@ -227,7 +228,7 @@ def changes(folder):
     case("parameters", update, same=True)
     case("memory", new_memory, same=True)
     case("batch", same=True, again=of(x * 2 + 1, (Y + 1) % 3))
-    case("strides", same=True, again=of(x.transpose(2, 3)))
+    case("strides", again=of(x.transpose(2, 3)))
     case("smaller batch", again=of(x[:4], Y[:4]))
     case("double labels", again=of(x, Y.to(torch.uint8)))
     case("a label is left out", again=of(x, torch.where(Y == 1, -100, Y)))
@@ -266,6 +267,8 @@ def changes(folder):
     case("hooks of what is saved", again=under(lambda: torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t)))
     backward(case, x)
     past_the_dispatcher(case, x)
+    beside_autograd(case, x)
+    behind_the_backward_pass(case, x)
 
 
 def under(context):
@@ -364,8 +367,125 @@ def past_the_dispatcher(case, x):
     case("in place, behind it", again=lambda net, x, y: (usual(net, x, y), net.kept.detach().add_(1)))
 
 
-def later(folder):
-    """What is changed as the block has ended, while a thread writes, is not in the record."""
+class Doubled(TorchDispatchMode):
+    """A mode of somebody's, that changes a derivative."""
+
+    def __torch_dispatch__(self, op, types, args=(), kwargs=None):
+        out = op(*args, **(kwargs or {}))
+        return out * 2 if op is torch.ops.aten.threshold_backward.default else out
+
+
+def backward_under(context):
+    def run(net, x, y):
+        loss = loss_of(net, x, y)
+        with context():
+            loss.backward()
+    return run
+
+
+def looked_at(look):
+    """Where the layers that fold images end and the others begin, something is made of the numbers between."""
+    def run(net, x, y):
+        net.inner = lambda h: (look(h), h)[1]
+        usual(net, x, y)
+    return run
+
+
+def column_major(net):
+    net.last.weight.data = net.last.weight.data.t().contiguous().t()
+
+
+def with_frozen(net):
+    net.register_parameter("frozen", nn.Parameter(torch.linspace(-1, 1, 6 * 36).reshape(6, 1, 6, 6), requires_grad=False))
+
+
+def nested(net, x, y):
+    """A hook's own backward pass adds to the gradient of a parameter, which may lie where a recorded one does."""
+    def hook(gradient):
+        with torch.enable_grad():
+            torch.autograd.backward(net.last(net.one(torch.ones(6, 8))).sum())
+
+    looked_at(lambda h: h.register_hook(hook))(net, x, y)
+
+
+def frozen_later(net, x, y):
+    loss = loss_of(net, x, y)
+    net.conv.weight.requires_grad_(False)
+    loss.backward()
+    net.conv.weight.requires_grad_(True)
+
+
+def beside_autograd(case, x):
+    """What runs in the backward pass beside autograd's own operators, and what autograd chooses these by."""
+    bfloat = lambda: torch.autocast("cpu", dtype=torch.bfloat16)  # noqa: E731
+    case("autocast of the derivative", again=backward_under(bfloat))
+    case("autocast of what is no operator", again=lambda net, x, y: (asked(bfloat, x), usual(net, x, y)))
+    case("anomalies", again=backward_under(lambda: torch.autograd.set_detect_anomaly(True)))
+    case("mode of the derivative", again=backward_under(Doubled))
+    case("mode around all", lambda net: Doubled())
+    case("column-major", column_major)
+    case("frozen batch", again=lambda net, x, y: usual(net, net.frozen, y), begin=with_frozen)
+    case("hook that computes", again=looked_at(lambda h: h.register_hook(lambda g: void(g.norm()))))
+    case("hook of a parameter that computes", lambda net: hooked(net.last.weight, lambda g: void(g.norm())))
+    case("hook of a node", again=looked_at(lambda h: h.grad_fn.register_hook(lambda gi, go: (gi[0] * 2,))))
+    case("hook before a node", again=looked_at(lambda h: h.grad_fn.register_prehook(lambda go: (go[0] * 2,))))
+    case("hook that writes", again=looked_at(lambda h: h.register_hook(lambda g: void(h.detach().zero_()))))
+    case("gradient that is kept", again=looked_at(torch.Tensor.retain_grad))
+    case("data of another", again=looked_at(lambda h: setattr(h, "data", OTHER)))
+    case("swapped with another", again=looked_at(lambda h: torch.utils.swap_tensors(h, SPARE)))
+    case("hook with a backward pass", again=nested)
+    case("frozen later", again=frozen_later)
+    case("frozen between", run=read_twice(True), again=read_twice(False))
+
+
+OTHER = torch.linspace(-1, 1, 48).reshape(6, 8)
+SPARE = OTHER.clone()
+
+
+def read_twice(trained):
+    """A parameter, which is trained or not as it is read once more."""
+    def run(net, x, y):
+        weight = net.one.weight
+        net.inner = lambda h: (h.mm(weight.t()).mm(weight), weight.requires_grad_(trained))[0]
+        usual(net, x, y)
+        weight.requires_grad_(True)
+    return run
+
+
+def asked(context, x):
+    with context():
+        return x.size()
+
+
+def clipped(net, x, y):
+    usual(net, x, y)
+    torch.nn.utils.clip_grad_norm_(net.parameters(), 0.001)
+
+
+def through_data(net, x, y):
+    usual(net, x, y)
+    with torch.no_grad():
+        for p in net.parameters():
+            if p.grad is not None:
+                p.data = p.data - p.grad
+
+
+def emptied(net, x, y):
+    """The batch is written to by operators, behind the backward pass."""
+    usual(net, x, y)
+    x.zero_()
+    y.zero_()
+
+
+def behind_the_backward_pass(case, x):
+    case("clipped", same=True, again=clipped)
+    case("data behind it", again=through_data)
+    data, labels = x.clone(), Y.clone()
+    case("batch emptied", x=data, y=labels, again=emptied, then=lambda: (data.copy_(x), labels.copy_(Y)))
+
+
+def later(folder, given):
+    """What is changed as the block has ended, while a thread writes, is not in the record. given: numpy has the memory of the gradients."""
     net, x = Net().eval(), torch.linspace(-2, 3, 6 * 36).reshape(6, 1, 6, 6)
 
     def spoil():
@@ -375,10 +495,16 @@ def later(folder):
             for p in net.parameters():
                 if p.grad is not None:
                     p.grad.numpy()[...] = 9
+        for _, array in gradients.values():
+            array[...] = 8
 
     data = x.clone()
+    gradients = {p: (g, g.numpy()) for p in net.parameters() for g in [torch.zeros(p.shape)]} if given else {}
 
     def run():
+        for p, (gradient, array) in gradients.items():
+            array[...] = 0
+            p.grad = gradient
         usual(net, x, Y)
 
     settled = clarke.recorder.LATER.submit  # nothing is written until the tensors have changed
@@ -396,14 +522,14 @@ def later(folder):
         waiting.clear()
 
     state = State(net)
-    first = recorded(os.path.join(folder, "later-1"), net, 1, run, None)[1].program
+    first = recorded(os.path.join(folder, f"later-1-{given}"), net, 1, run, None)[1].program
     state.put_back()
-    whole, *_ = recorded(os.path.join(folder, "later-2"), net, 2, run, None)
+    whole, *_ = recorded(os.path.join(folder, f"later-2-{given}"), net, 2, run, None)
     state.put_back()
     x.copy_(data)
     kept, clarke.recorder.LATER = clarke.recorder.LATER, Held()
     try:
-        told, _, was = recorded(os.path.join(folder, "later-3"), net, 2, run, first, then)
+        told, _, was = recorded(os.path.join(folder, f"later-3-{given}"), net, 2, run, first, then)
     finally:
         clarke.recorder.LATER = kept
     expect(was and told == whole, f"what is changed later is not in the record: {differs(told, whole)}")
@@ -471,7 +597,8 @@ def watched(folder):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         changes(folder)
-        later(folder)
+        later(folder, given=False)
+        later(folder, given=True)
         drawn(folder, int(sys.argv[1]) if len(sys.argv) > 1 else 120)
         watched(folder)
     finish()

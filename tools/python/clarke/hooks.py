@@ -1,4 +1,6 @@
 """Hooks on tensors that change what autograd hands on: what comes out is the derivative of nothing that is recorded."""
+import torch
+
 from .refused import Refused
 from .trace import shown
 
@@ -10,7 +12,8 @@ def line_of(hook):
 
 def seen(t):
     """What a change of the tensor changes. (Not one through numpy.)"""
-    return None if t is None else (id(t), t.data_ptr(), t._version)
+    with torch._C.DisableTorchFunction():
+        return None if t is None else (id(t), t.data_ptr(), t._version)
 
 
 class Hooks:

@@ -286,7 +286,7 @@ class record:
         self.hooks.append(model.register_forward_pre_hook(self.enter_model, with_kwargs=True, prepend=True))
         self.hooks.append(hooks.register_module_forward_pre_hook(self.enter_module))
         self.hooks.append(hooks.register_module_forward_hook(self.leave_module, always_call=True))
-        self.modes = [Functions(self.trace, self.before_backward, self.after_backward), Dispatch(self.trace)]
+        self.modes = [Functions(self.trace, self.before_backward, self.after_backward, held), Dispatch(self.trace)]
         if self.loss_again is not None:
             self.again.begin(self.loss_again, "the step", roots=[self.loss_again, model])
         for mode in self.modes:
@@ -327,6 +327,7 @@ class record:
                 self.trace.refuse(f"{name} is {now[name]} in the backward pass, and was {self.flags[name]} in the forward pass",
                                   "set it before the block, once")
         self.trained = {name for name, p in self.parameters.items() if p.requires_grad}
+        self.fresh = self.fresh and all(p.grad is None for p in self.parameters.values())
         if self.accumulate:  # not before: a zero_grad in the block is of these gradients
             self.aside = {p: p.grad for p in self.parameters.values() if p.grad is not None}
             for p in self.aside:
@@ -406,10 +407,10 @@ class record:
         if self.gradients is None:
             raise Refused("the block", "no loss.backward() ran in it (torch.autograd.backward and grad are not seen)",
                           "call loss.backward() in the block")
-        for why in self.trace.refusals + self.trace.functions:
-            raise why
+        self.require_seen()
         if self.trace.repeated is not None and self.write_repeated():
             return
+        self.require_seen()  # what was told by now may be refused
         for function in self.trace.own.values():
             function.require_that()
         held = {name: self.trace.by_identity.get(id(t)) for name, t in (self.given or {}).items()}
@@ -451,6 +452,10 @@ class record:
         self.work = later(self.behind, run, graph, nodes, batch, made)
         self.work.add_done_callback(self.tell)
 
+    def require_seen(self):
+        for why in self.trace.refusals + self.trace.functions:
+            raise why
+
     def program_of(self, graph, loss, run):
         """What a later step is compared with; None: nothing, or nobody asks."""
         if not self.compares or not self.background or self.light or self.again is not None or self.append or self.accumulate or self.updates:
@@ -463,7 +468,7 @@ class record:
     def write_repeated(self):
         """The record of a step that ran the program of one before. (Was it?)"""
         repeated = self.trace.repeated
-        if outside.broken(repeated.loss) or any(map(outside.broken, self.gradients.values())):
+        if self.modes[0].autocast or outside.broken(repeated.loss) or any(map(outside.broken, self.gradients.values())):
             repeated.tell_all()
             return False
         program = repeated.program
@@ -614,7 +619,7 @@ class record:
 
     def require_gradients(self, graph):
         """Each trained parameter of the graph has one."""
-        for name in self.trained_in(graph):
+        for name in sorted(self.trained_in(graph)):
             self.require_gradient(name)
 
     def require_gradient(self, name):

@@ -7,6 +7,7 @@ record that is made in this way is one that the trace would have made.
 
 A program is of operators whose graph hangs on no number of a tensor, and reads parameters and the batch alone.
 """
+import contextlib
 import copy
 import math
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ import torch
 
 from .operators import IGNORED
 from .refused import Refused
-from .trace import CHANGED_IN_BACKWARD, Node, Operator, Value, place, source_line, values_in, version, written
+from .trace import CHANGED_IN_BACKWARD, REPLACED, Node, Operator, Value, place, source_line, values_in, version, written
 
 # ATen's operators that are written alike whatever their numbers are (of nll_loss_forward: if no label is left out); and those that are so where
 # what they read is computed.
@@ -40,7 +41,7 @@ class Leaf:
 
     name: str  # the parameter's; "x" and "y" of the batch
     parameter: bool
-    kind: tuple  # shape, type, device
+    kind: tuple  # shape, strides, type, device
 
 
 @dataclass
@@ -71,7 +72,13 @@ def spot(t):
 
 
 def kind_of(t):
-    return t.shape, t.dtype, t.device
+    """What operators, and those of derivatives, hang on beside numbers."""
+    return t.shape, t.stride(), t.dtype, t.device
+
+
+def retained(tensors):
+    """Does autograd copy a gradient for somebody?"""
+    return any(t.requires_grad and not t.is_leaf and t.retains_grad for t in tensors)
 
 
 def autograd_nodes(root, base):
@@ -98,7 +105,7 @@ class Program:
 
     def __init__(self, record, graph, loss, run, differentiated):
         trace = record.trace
-        self.numbers, self.leaves, self.marked = {}, {}, []  # by values' identities; by slots
+        self.numbers, self.leaves, self.marked, self.strides = {}, {}, [], []  # by values' identities; by slots
         self.x, self.y = graph.x, graph.y
         self.require_plain(record, trace, graph)
         self.parameters, self.trained, self.flags = dict(record.all_names), set(record.trained), record.flags
@@ -116,7 +123,8 @@ class Program:
     def require_plain(self, record, trace, graph):
         odd = (graph.whole, graph.loss != "ce", graph.given, graph.masked, graph.surrogates, graph.constants, graph.branches, graph.updates, graph.kept,
                graph.rows, record.buffers, record.branches, trace.read, trace.logged, trace.readings.jumps, trace.readings.lines, trace.own, trace.drawn,
-               trace.changed_later & trace.places.keys(), trace.overwritten, trace.seed is not None, record.modes[0].autocast, trace.refusals, trace.functions)
+               trace.changed_later & trace.places.keys(), trace.overwritten, trace.seed is not None, record.modes[0].autocast, trace.refusals, trace.functions,
+               not trace.alone, retained(trace.kept))
         if any(odd) or self.y is None or self.x is self.y:
             raise Unalike
 
@@ -125,6 +133,7 @@ class Program:
         if id(value) not in self.numbers:
             self.numbers[id(value)] = len(self.numbers)
             self.marked.append(value.requires_grad)
+            self.strides.append(value.place[3])
         return Slot(self.numbers[id(value)])
 
     def leaf(self, record, value):
@@ -219,18 +228,39 @@ class Met:
 
 
 class Taken:
-    """What autograd hands on at an operator's node."""
+    """What autograd hands on at an operator's node. told: the trace's node, once it knows of it."""
 
-    __slots__ = ("grad_outputs", "grad_inputs")
+    __slots__ = ("event", "grad_outputs", "grad_inputs", "told", "at_once")
 
-    def __init__(self):
-        self.grad_outputs = self.grad_inputs = ()
+    def __init__(self, event):
+        self.event, self.grad_outputs, self.grad_inputs, self.told, self.at_once = event, None, (), None, None
 
     def keep_output(self, grads):
         self.grad_outputs = grads  # held, so that autograd does not add to them in place
+        if self.told is not None:
+            self.told.backward += self.event.backward
+            self.hold(self.at_once)
 
     def keep_inputs(self, grad_inputs, _):
         self.grad_inputs = grad_inputs
+        if self.told is not None:
+            self.hold(self.at_once)
+
+    def tell(self, node, at_once):
+        """The trace gets what was handed on, and what is to come. (Its operators that are seen, of somebody's hooks, are put behind what ran before.)
+        at_once: makes copies from now on, in the backward pass."""
+        self.told, self.at_once, node.derivative = node, at_once, self.event.derivative
+        if self.grad_outputs is not None:
+            node.backward = list(self.event.backward)
+            self.hold(at_once)
+
+    def hold(self, held):
+        """held: makes a copy of a gradient, which a later change does not reach. (A parameter's may have the memory of what was handed on.)"""
+        with torch._C.DisableTorchFunction():
+            self.grad_outputs, self.grad_inputs = ((tuple([g if g is None or held is None else held(g) for g in grads or ()]))
+                                                   for grads in (self.grad_outputs, self.grad_inputs))
+        if self.told is not None:
+            self.told.grad_outputs, self.told.grad_inputs = self.grad_outputs, self.grad_inputs
 
 
 def same_plain(a, b):
@@ -317,7 +347,7 @@ class Repeated:
         if leaf.parameter:
             if t is not self.record.parameters.get(leaf.name) or self.trace.homes[id(t)] != place(t) or not t.requires_grad:
                 return None
-        elif t.requires_grad or t.untyped_storage().data_ptr() in self.storages() or (leaf.name == "y" and bool((t == IGNORED).any())):
+        elif t.requires_grad or t.untyped_storage().data_ptr() in self.owned() or (leaf.name == "y" and bool((t == IGNORED).any())):
             return None
         self.meet(t, wanted, now, version(t), t.requires_grad)
         return wanted
@@ -327,10 +357,14 @@ class Repeated:
         self.at[(*now, t.dtype, marked)] = slot
         self.tensors[slot] = t
 
-    def storages(self):
-        """The addresses of what the step has made, or read of the model."""
+    def owned(self):
+        """The addresses of the model, and of what the step has made."""
         data = self.program.x.number, self.program.y.number
-        return self.trace.parameters | {t.untyped_storage().data_ptr() for slot, t in self.tensors.items() if slot not in data}
+        return {home[0] for home in self.trace.homes.values()} | {t.untyped_storage().data_ptr() for slot, t in self.tensors.items() if slot not in data}
+
+    def storages(self):
+        """The addresses of all whose numbers are in the record."""
+        return self.trace.parameters | {t.untyped_storage().data_ptr() for t in self.tensors.values()}
 
     def take(self, event, out):
         """The results of an operator; are they as many as there were?"""
@@ -341,7 +375,7 @@ class Repeated:
             if (type(slot) is Slot) != isinstance(t, torch.Tensor):
                 return False
             if type(slot) is Slot:
-                if id(t) in self.known:
+                if id(t) in self.known or t.stride() != self.program.strides[slot.number]:
                     return False
                 self.meet(t, slot.number, spot(t), None, self.program.marked[slot.number])
         return True
@@ -352,31 +386,53 @@ class Repeated:
         """The trace gets what ran, as if it had seen it."""
         trace = self.trace
         trace.repeated = None
-        for op, args, kwargs, out, number, module, source, enabled in self.ran:
-            trace.after(op, trace.before(op, args, kwargs), out, number, module, source, enabled)
+        self.require_as_met()
+        with self.marked_as_met():
+            for op, args, kwargs, out, number, module, source, enabled in self.ran:
+                trace.after(op, trace.before(op, args, kwargs), out, number, module, source, enabled)
         for met in self.known.values():  # what was changed since by nobody whom the dispatcher shows is found there
             value = trace.by_identity.get(id(met.tensor))
             if value is not None and met.version is not None:
                 value.version = met.version
 
-    def tell_all(self):
-        """The same behind the backward pass."""
+    def require_as_met(self):
+        """What is told is what was seen, of tensors that are what they were."""
+        for met in self.known.values():
+            if met.spot != spot(met.tensor):
+                self.trace.refuse(*REPLACED)
+                break
+
+    @contextlib.contextmanager
+    def marked_as_met(self):
+        """A leaf that requires a gradient now, or none, is what it was when it was read."""
+        marked = self.program.marked
+        others = [m for m in self.known.values() if m.slot in self.program.leaves and m.tensor.requires_grad != marked[m.slot]]
+        with torch._C.DisableTorchFunction():
+            for met in others:
+                met.tensor.requires_grad = marked[met.slot]
+        try:
+            yield
+        finally:
+            with torch._C.DisableTorchFunction():
+                for met in others:
+                    met.tensor.requires_grad = not marked[met.slot]
+
+    def tell_all(self, held=None):
+        """The same behind the backward pass; or in it: then held makes copies."""
         trace, loss = self.trace, self.loss
         trace.loss = None
         self.tell()
         trace.loss = trace.value(loss)
         for i, taken in self.taken.items():
-            node, event = trace.nodes[i], self.program.events[i]
-            node.backward, node.derivative = list(event.backward), event.derivative
-            node.grad_outputs, node.grad_inputs = taken.grad_outputs, taken.grad_inputs
+            taken.tell(trace.nodes[i], held)
 
     # ---- The backward pass
 
     def watch(self, loss, gradient, others):
-        """loss.backward() is about to run. (Is it the program's?)"""
+        """loss.backward() is about to run. (Is it the program's?) others: is there anything about it that backward() has not by itself?"""
         program = self.program
         try:
-            right = (gradient is None and not others and len(self.ran) == len(program.events) and self.slot_of(loss, None) == program.loss.number
+            right = (gradient is None and not others and not retained(self.tensors.values()) and len(self.ran) == len(program.events) and self.slot_of(loss, None) == program.loss.number
                      and loss.grad_fn is not None and self.given() == program.given and self.record.flags == program.flags
                      and self.record.trained == program.trained)
             nodes, *said = autograd_nodes(loss.grad_fn, self.record.base) if right else ([], None)
@@ -394,7 +450,7 @@ class Repeated:
         return True
 
     def hook(self, node, i):
-        taken = self.taken[i] = Taken()
+        taken = self.taken[i] = Taken(self.program.events[i])
         self.trace.hooks.append(node.register_prehook(taken.keep_output))
         if self.program.events[i].watched:
             self.trace.hooks.append(node.register_hook(taken.keep_inputs))
@@ -411,8 +467,17 @@ class Repeated:
     def versions_now(self):
         return [(version(p), spot(p)) for p in self.record.parameters.values()]
 
-    def end(self):
-        """The backward pass has run."""
+    def end(self, held):
+        """The backward pass has run. held: makes a copy of a tensor, which a later change does not reach."""
+        made = {}
+
+        def kept(t):
+            if id(t) not in made:
+                made[id(t)] = t, held(t)
+            return made[id(t)][1]
+
+        for taken in self.taken.values():
+            taken.hold(kept)
         if self.versions_now() != self.versions:
             self.trace.refuse(*CHANGED_IN_BACKWARD)
 
@@ -434,7 +499,7 @@ class Repeated:
     def keep(self, held):
         """Keeps the numbers of this step, which a later change does not reach, and lets go of its tensors. held: makes that of one that the step has made."""
         program, made = self.program, {}
-        start = {name: self.record.begun(name, self.record.parameters[name]) for name in {*program.initializers, *program.of_parameters.values()}}
+        start = {name: self.record.begun(name, self.record.parameters[name]) for name in dict.fromkeys([*program.initializers, *program.of_parameters.values()])}
         batch = {t.untyped_storage()._cdata for t in (self.tensors[program.x.number], self.tensors[program.y.number])}
 
         def kept(t):
@@ -443,7 +508,7 @@ class Repeated:
             return None if t is None else made[id(t)][1]
 
         self.numbers = {slot: self.of_parameter(slot, start) if slot in program.of_parameters else kept(self.tensors[slot]) for slot in program.kept}
-        self.handed = {i: (tuple(map(kept, taken.grad_outputs)), tuple(map(kept, taken.grad_inputs))) for i, taken in self.taken.items()}
+        self.handed = {i: (taken.grad_outputs, taken.grad_inputs) for i, taken in self.taken.items()}
         self.start = {name: start[name] for name in program.initializers}
         self.forget()
 

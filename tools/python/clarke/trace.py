@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import torch
 from torch.overrides import TorchFunctionMode
-from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes, _get_current_dispatch_mode_stack
 
 from .memory import overlap, root, shared
 from .readings import Number, Readings
@@ -226,6 +226,7 @@ REPLACED = ("the memory of a tensor was replaced behind autograd's back (.data =
             "compute it by an operator, and before the block where it is to be no part of the step")
 
 
+TOGGLED = "whether a tensor requires a gradient was changed after it was read", "set requires_grad before the block"
 CHANGED_IN_BACKWARD = "a parameter is changed while the backward pass runs", "change it behind the backward pass, as an optimizer does"
 ONCE = "call loss.backward() once in a block (of several losses, of their sum), and record further passes in blocks of their own"
 
@@ -260,6 +261,7 @@ class Trace:
         self.light, self.watched, self.compared, self.needless = light, watched, compared, needless
         self.repeated = None  # what sees the operators in the place of this, as long as they are those of a step before (repeated.py)
         self.running = False  # the backward pass
+        self.alone = ENGINE is not None  # did nobody but autograd have a part in it?
         self.calling = None  # the operator that PyTorch runs: what is raised meanwhile is not of here
         self.trained = set()  # the storages of numbers that depend on what is trained, autograd knowing
         self.parameters = set()  # the addresses of the parameters' storages,
@@ -337,7 +339,7 @@ class Trace:
         if found is not None and not found.stale:
             self.require_version(found, t)
             if found.node is None and found.requires_grad != t.requires_grad:
-                self.refuse("whether a tensor requires a gradient was changed after it was read", "set requires_grad before the block")
+                self.refuse(*TOGGLED)
             found.requires_grad = t.requires_grad
         elif found is None and not (t.requires_grad and t.is_leaf):  # autograd makes another tensor of a view that was made
             found = self.of_function(t) or self.at_place(t, t.untyped_storage().data_ptr())
@@ -640,6 +642,7 @@ class Dispatch(TorchDispatchMode):
         node = torch._C._current_autograd_node()
         if node is not None:
             self.trace.backward(node, op)
+            self.trace.alone = self.trace.alone and of_engine(sys._getframe())
         if node is not None or self.trace.loss is not None:
             self.trace.followed(op, self.trace.behind, op, args, kwargs or {}, node)
             out = op(*args, **(kwargs or {}))
@@ -665,12 +668,22 @@ def hands_out(function):
     return function in ARRAYS
 
 
+ENGINE = getattr(torch.autograd.graph, "_engine_run_backward", None)  # what calls autograd's engine; None: a PyTorch that has another
+
+
+def of_engine(frame):
+    """Did autograd itself run the operator whose mode was asked in this frame? (Its engine was called by Python: what stands between is a hook.)"""
+    while frame is not None and (frame.f_code.co_name == "__torch_dispatch__" or frame.f_code.co_filename.endswith("_python_dispatch.py")):
+        frame = frame.f_back
+    return frame is None or (ENGINE is not None and frame.f_code is ENGINE.__code__)
+
+
 class Functions(TorchFunctionMode):
     """Sees Tensor.backward, above autograd: with it the forward pass ends."""
 
-    def __init__(self, trace, before, after):
+    def __init__(self, trace, before, after, held=None):
         super().__init__()
-        self.trace, self.before, self.after = trace, before, after
+        self.trace, self.before, self.after, self.held = trace, before, after, held
         self.autocast = None  # its type, where some operator ran under it
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
@@ -708,22 +721,50 @@ class Functions(TorchFunctionMode):
     def watch(self, loss, gradient, others):
         """others: has backward() other arguments than it has by itself?"""
         repeated = self.trace.repeated
-        if repeated is None or self.trace.loss is not None or not repeated.watch(loss, gradient, others):
+        if repeated is None or self.trace.loss is not None or not repeated.watch(loss, gradient, others or not self.trace.alone):
             self.trace.followed("backward", self.trace.watch, loss, gradient)
 
+    def is_alone(self):
+        """Does no other mode see autograd's operators, or change them? (One that was entered before sees those that are handed on.)"""
+        return (all(isinstance(m, Dispatch) and m.trace is self.trace for m in _get_current_dispatch_mode_stack())
+                and not torch._C._is_any_autocast_enabled() and not torch.is_anomaly_enabled())
+
     def backward(self, function, args, kwargs):
+        trace = self.trace
+        trace.alone = trace.alone and self.is_alone()
         with _disable_current_modes():
             self.before()
             others = [*args[2:], *(a for name, a in kwargs.items() if name != "gradient")]
             self.watch(args[0], kwargs.get("gradient", args[1] if len(args) > 1 else None), any(a is not None and a is not False for a in others))
-        self.trace.running = True
+        trace.running, repeated = True, trace.repeated
         try:
-            with _disable_current_modes() if self.trace.repeated is not None else contextlib.nullcontext():
-                out = function(*args, **kwargs)
+            out = function(*args, **kwargs) if repeated is None else self.backward_alone(args[0])
         finally:
-            self.trace.running = False
-        if self.trace.repeated is not None:
-            self.trace.repeated.end()
+            trace.running = False
         with _disable_current_modes():
+            if repeated is not None:
+                repeated.end(self.held)
             self.after()
         return out
+
+    def backward_alone(self, loss):
+        """loss.backward(), of which no mode sees what autograd runs, but what Python does."""
+        with _disable_current_modes():
+            one = torch.ones_like(loss)
+            with Heard(self.trace):
+                ENGINE((loss,), (one,), False, False, (), allow_unreachable=True, accumulate_grad=True)
+
+
+class Heard(TorchFunctionMode):
+    """Hears what Python runs in the backward pass, as hooks do: Dispatch is shown that."""
+
+    def __init__(self, trace):
+        super().__init__()
+        self.trace = trace
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        trace = self.trace
+        if trace.repeated is not None:
+            trace.repeated.tell_all(lambda t: t.detach().clone())  # at once: a hook's tensor keeps its address
+        with Dispatch(trace):
+            return function(*args, **(kwargs or {}))
