@@ -587,6 +587,49 @@ START_TEST(functions_before_kinks)
 }
 END_TEST
 
+/* So many entries that threads share the samples, 32 to each. */
+#define SHARED_FEATURES 22000
+#define SHARED_SAMPLES 96
+
+/* relu(-erf(x)), as many samples as there are columns; every sample is in cells of its own. */
+static void
+shared_samples(clarke_model *m, clarke_tensor *x)
+{
+  model_begin(m, 16);
+  model_input(m, "x", SHAPE(-1, SHARED_FEATURES,));
+  *x = tensor_of("x", CLARKE_F64, SHAPE(SHARED_SAMPLES, SHARED_FEATURES,));
+  for (size_t i = 0; i < x->count; i++)
+    x->real[i] = (i % 2 == 0 ? 0.375 : -0.375) * (double)(i / SHARED_FEATURES + 1) + (double)(i % 7) / 128;
+  model_node(m, "Erf", "x", "f");
+  model_node(m, "Neg", "f", "g");
+  model_node(m, "Relu", "g", "y");
+  model_output(m, "y");
+}
+
+/* Each thread makes cells, and keeps nothing of Arb's when it ends (which sanitizers tell). */
+START_TEST(functions_on_threads)
+{
+  clarke_model m;
+  clarke_tensor x;
+  clarke_graph g;
+  clarke_replay r;
+
+  shared_samples(&m, &x);
+  clarke_graph_init(&g);
+  clarke_replay_init(&r);
+  OK(clarke_graph_build(&g, &m, &x, &error));
+  ck_assert_uint_gt(g.activations / SHARED_SAMPLES, (1 << 21) / 33);
+  OK(clarke_replay_run(&r, NULL, &g, &x, false, 3, &error));
+  ck_assert_uint_eq(r.filtered, x.count);
+  for (size_t i = 0; i < x.count; i++)
+    ck_assert_int_eq(r.piece[2][i % SHARED_FEATURES * SHARED_SAMPLES + i / SHARED_FEATURES], x.real[i] < 0);
+  clarke_replay_clear(&r);
+  clarke_graph_clear(&g);
+  clarke_tensor_clear(&x);
+  clarke_model_clear(&m);
+}
+END_TEST
+
 /* --- where enclosures begin ------------------------------------------------------------------ */
 
 #define LAYERS ((size_t)20)
@@ -673,6 +716,7 @@ main(void)
   tcase_add_test(tcase, filter_on_each_bound);
   tcase_add_test(tcase, filter_at_the_bound_of_a_fine_pass);
   tcase_add_loop_test(tcase, functions_before_kinks, 0, (int)(sizeof smooth / sizeof *smooth));
+  tcase_add_test(tcase, functions_on_threads);
   tcase_add_test(tcase, where_enclosures_begin);
   tcase_add_test(tcase, what_is_taken_for_touched);
   return run_tests();

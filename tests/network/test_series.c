@@ -359,7 +359,7 @@ check_ball(uint64_t *state, clarke_function function, long precision)
 
 START_TEST(balls)
 {
-  const long precision[] = {52, 64, 74, 128, 138, 191, 202, 256};
+  const long precision[] = {52, 64, 74, 83, 84, 116, 128, 138, 147, 180, 191, 202, 244, 256, 275};
   uint64_t state = 77 + (uint64_t)_i;
   size_t found = 0, n = draw_count(DRAWS);
 

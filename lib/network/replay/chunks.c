@@ -5,6 +5,7 @@
 #include "network/pass/filter.h"
 #include "network/pass/slices/plan.h"
 
+#include <flint/flint.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -169,11 +170,9 @@ typedef struct {
   pthread_mutex_t lock;
 } filtering;
 
-static void *
-filter_chunks(void *context)
+static void
+filter_chunks(filtering *all)
 {
-  filtering *all = context;
-
   for (;;) {
     chunk c = {0};
     size_t first, left;
@@ -186,7 +185,7 @@ filter_chunks(void *context)
     stop = left == 0 || all->status != CLARKE_OK;
     pthread_mutex_unlock(&all->lock);
     if (stop)
-      return NULL;
+      return;
     c.status = chunk_run(&c, all->r, all->growths, first, left < all->size ? left : all->size, all->deep);
     pthread_mutex_lock(&all->lock);
     if (c.status == CLARKE_OK) {
@@ -201,6 +200,15 @@ filter_chunks(void *context)
     pthread_mutex_unlock(&all->lock);
     chunk_clear(&c);
   }
+}
+
+/* What Arb keeps for a thread, of cells that it made, goes with the thread. */
+static void *
+filter_on_thread(void *context)
+{
+  filter_chunks(context);
+  flint_cleanup();
+  return NULL;
 }
 
 /* Chunk by chunk, on up to `threads` threads; those that cannot be had are done without. */
@@ -219,7 +227,7 @@ filter_all(clarke_replay *r, const clarke_growths *growths, size_t threads, size
   clarke_work_begin("replay", chunks * r->g->n_steps);
   all.status = probe(&all.deep, r, growths, &all.err);
   while (thread != NULL && begun + 1 < n &&
-         pthread_create(&thread[begun], NULL, filter_chunks, &all) == 0)
+         pthread_create(&thread[begun], NULL, filter_on_thread, &all) == 0)
     begun++;
   filter_chunks(&all);
   for (size_t i = 0; i < begun; i++)

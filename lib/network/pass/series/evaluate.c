@@ -8,8 +8,8 @@
 
 #define MOST_LIMBS (CLARKE_LEVELS + 1)
 
-/* Bits of a level that are not its own. */
-#define SPARE_BITS 12
+/* Bits of a level's last word that its polynomials leave out, and some for what is rounded: terms_for in cell.c leaves out all but 20. */
+#define SPARE_BITS 45
 
 /* Words behind the point for that precision: two at least. */
 static size_t
