@@ -376,6 +376,7 @@ START_TEST(nodes_that_explain_nothing)
     OK(clarke_certified_settle(&settled, &c, &error));
     ck_assert(settled && c.record.by_nodes);
     snprintf(of, sizeof of, " of %zu tensors,", c.nodes.n - followed - 1); /* that one is no record */
+    ck_assert_uint_eq(clarke_certify_recorded(&c.nodes), c.nodes.n - followed - 1);
     ck_assert_msg(strstr(c.record.why, of) != NULL, "%s: %s", of, c.record.why);
     made->certainty = CLARKE_WITHIN_BOUND;
     if (made->part == CLARKE_PARAMETER) {

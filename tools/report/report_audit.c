@@ -465,6 +465,8 @@ clarke_report_checkpoints(FILE *to, const json_t *answer)
       clarke_markup(to, "<dt>%s</dt><dd>%zu</dd>\n", outcomes[i], n[i]);
   clarke_page_fact_of(to, "steps", run, "steps");
   clarke_page_fact_of(to, "with a touched kink", run, "steps_touched");
+  if (clarke_count_at(run, "steps_with_surrogates") > 0)
+    clarke_page_fact_of(to, "with functions replaced by design (surrogates)", run, "steps_with_surrogates");
   clarke_page_fact_of(to, "first that is not in-bouligand", run, "first_not_in_bouligand");
   clarke_page_fact_of(to, "stopped", run, "stopped");
   clarke_page_fact_of(to, "AD as in", first, "profile");
