@@ -74,6 +74,14 @@ tells(const clarke_certificate *made)
   return clarke_up_by(made->slack, 4) <= CLARKE_VAGUE * least_norm(made);
 }
 
+/* Does the step read the parameter beside what its operands are? */
+static bool
+is_weight_of(const clarke_graph *g, const clarke_step *s, size_t parameter)
+{
+  return (s->kind == CLARKE_DENSE && g->values[s->dense.weight].parameter == parameter)
+         || (s->kind == CLARKE_PIECEWISE && s->pieces.slope != CLARKE_NONE && g->values[s->pieces.slope].parameter == parameter);
+}
+
 /* Is AD's gradient in the parameter 0, whatever the numbers are? It is a bias before normalizations, whose groups it moves as a whole. */
 static clarke_status
 is_lost(bool *lost, const clarke_graph *g, size_t parameter, clarke_error *err)
@@ -84,7 +92,7 @@ is_lost(bool *lost, const clarke_graph *g, size_t parameter, clarke_error *err)
   for (size_t i = 0; i < g->n_steps && status == CLARKE_OK && *lost; i++) {
     const clarke_step *s = &g->steps[i];
 
-    *lost = s->kind != CLARKE_DENSE || g->values[s->dense.weight].parameter != parameter;
+    *lost = !is_weight_of(g, s, parameter);
     for (size_t k = 0; k < s->n_in && status == CLARKE_OK && *lost; k++)
       if (g->values[s->in[k].value].constant && g->values[s->in[k].value].parameter == parameter)
         status = clarke_operand_cancels(lost, g, s, k, err);
@@ -325,9 +333,9 @@ say(clarke_certified *c, const clarke_vague *vague, clarke_error *err)
     return clarke_vague_say(vague, r, err);
   if (r->by_nodes)
     return clarke_record_say(r, CLARKE_RAN_EXPLAINED, err, "%zu entries; each recorded number, of %zu tensors, is its operation's exact result of those "
-                             "recorded around it, within its own rounding", r->entries, c->nodes.n);
+                             "recorded around it, within its own rounding", r->entries, clarke_certify_recorded(&c->nodes));
   return clarke_record_say(r, CLARKE_RAN_EXPLAINED, err, "%zu entries; all %zu recorded tensors are certified, node by node", r->entries,
-                           c->nodes.n);
+                           clarke_certify_recorded(&c->nodes));
 }
 
 static clarke_status

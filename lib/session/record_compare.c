@@ -363,7 +363,7 @@ compare_all(work *w)
   clarke_share_write(share, w->r->worst, false);
   if (w->nodes != NULL)
     return clarke_record_say(w->r, CLARKE_RAN_EXPLAINED, w->err, "%zu entries; all %zu recorded tensors are certified, node by node",
-                             w->r->entries, w->nodes->n);
+                             w->r->entries, clarke_certify_recorded(w->nodes));
   return clarke_record_say(w->r, CLARKE_RAN_EXPLAINED, w->err, "%zu entries; the largest error is %s of its bound", w->r->entries,
                            share);
 }

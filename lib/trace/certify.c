@@ -369,3 +369,13 @@ clarke_certify_answer(const clarke_certify *c)
       answer = c->certificate[i].certainty;
   return answer == CLARKE_FOLLOWED ? CLARKE_WITHIN_BOUND : answer;
 }
+
+size_t
+clarke_certify_recorded(const clarke_certify *c)
+{
+  size_t recorded = 0;
+
+  for (size_t i = 0; i < c->n; i++)
+    recorded += c->certificate[i].certainty != CLARKE_FOLLOWED;
+  return recorded;
+}

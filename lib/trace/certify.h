@@ -58,6 +58,9 @@ clarke_status clarke_certify_run(clarke_certify *c, clarke_error *err);
 /* The weakest answer of all; what is followed counts as within the bound. */
 clarke_certainty clarke_certify_answer(const clarke_certify *c);
 
+/* How many of the tensors were recorded: all but those that are followed. */
+size_t clarke_certify_recorded(const clarke_certify *c);
+
 /* --- one file each --- */
 
 /* certify_forward.c: the input; constants that are rearranged; the recorded outputs, in `recorded`, where they are not yet. */

@@ -76,6 +76,28 @@ def watched(folder):
     expect(sorted(os.listdir(folder)) == ["steps.jsonl", "summary.json"], f"no step is left: {os.listdir(folder)}")
 
 
+class Straight(Net):
+    """AD takes a rounding for the identity."""
+
+    def forward(self, x):
+        h = super().forward(x)
+        return h + (h.round() - h).detach()
+
+
+def with_surrogates(folder):
+    """A yes is one about the step as AD differentiates it: the three lines say so, and those of `clarke audit --run`."""
+    watch, words = clarke.monitor(Straight(), os.path.join(folder, "watch")), "with functions replaced by design (surrogates)"
+    train(watch, watch.model, 2)
+    said = watch.close()
+    expect(said.report["steps_with_surrogates"] == 2 and f"Of 2 steps all this is said as AD differentiates it, {words}" in said.summary[1], f"{said.summary}")
+    now = lines(os.path.join(folder, "watch"))
+    expect([(line["surrogates"], line["by"]) for line in now] == [(1, "whole")] * 2, f"{now}")
+    with clarke.record(os.path.join(folder, "run"), model := Straight()):
+        nn.functional.cross_entropy(model(X), Y).backward()
+    text = subprocess.run([CLARKE, "audit", "--run", os.path.join(folder, "run")], capture_output=True, text=True).stdout
+    expect(f"Of 1 step all this is said as AD differentiates it, {words}" in text, text)
+
+
 def afterwards(folder):
     """The same training recorded, and asked about at its end: the same lines, and what they come to."""
     runs, path = os.path.join(folder, "runs"), os.path.join(folder, "audited.jsonl")
@@ -174,7 +196,8 @@ def outside(folder):
 
 def judged():
     """What is counted is the verdict of the gradient that ran."""
-    report = {"verdict": "in-bouligand", "why": "w", "zone": None, "touched": 0, "layers": [], "gradient": {"answer": "refuted", "why": "another number"}}
+    report = {"verdict": "in-bouligand", "why": "w", "zone": None, "touched": 0, "layers": [],
+              "gradient": {"answer": "refuted", "by": None, "why": "another number", "surrogates": []}}
     with tempfile.TemporaryDirectory() as run:
         with open(os.path.join(run, "run.json"), "w", encoding="utf-8") as f:
             f.write('{"nodes": []}')
@@ -314,6 +337,7 @@ def main():
         training_goes_on(os.path.join(folder, "b"))
         outside(os.path.join(folder, "outside"))
         judged()
+        with_surrogates(tempfile.mkdtemp(dir=folder))
         whole_lines(os.path.join(folder, "whole"))
         few_wait(folder)
         lasting(tempfile.mkdtemp(dir=folder))

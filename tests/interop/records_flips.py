@@ -193,6 +193,33 @@ def told_in_words(folder, run):
         expect(("<dt>not asked</dt>" in words) != asked, f"{run} {options}: its page")
 
 
+class Coarse(nn.Module):
+    """Float32 has no number between a kink's argument and 0, here and there: rounding turns some."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second, self.last = nn.Linear(32, 256), nn.Linear(256, 256), nn.Linear(256, 8)
+
+    def forward(self, x):
+        return self.last(torch.tanh(self.second(torch.relu((self.first(x) * 3 + 16384) - 16385))))
+
+
+def turned(folder):
+    """What was not asked is how near the gradient is to that along the recorded branches."""
+    torch.manual_seed(0)
+    run, gradient = os.path.join(folder, "coarse"), os.path.join(folder, "gradient.safetensors")
+    record(run, Coarse(), torch.randn(128, 32), torch.arange(128) % 8, 1)
+    expect(audited(run)[1:3] == ("turned", "nodes") and audited(run, "--gradient", gradient)[1:3] == ("turned", "whole"), f"coarse: {audited(run)}")
+    page = os.path.join(folder, "page.html")
+    for options, asked in ((), False), (("--gradient", gradient), True):
+        _, text, _ = said(ASKED.clarke, "audit", run, "--html", page, *options)
+        with open(page, encoding="utf-8") as f:
+            words = f.read()
+        expect(("near it is to that gradient as a whole was not asked" in text) != asked, f"coarse {options}: {text[:800]}")
+        expect(("but for the rounding of each operation, which took other sides" in text) != asked, f"coarse {options}: {text[:800]}")
+        expect(("along the recorded branches: rounding is that of each operation" in words) != asked, f"coarse {options}: its page")
+
+
 def far_off(folder):
     """Explained by its nodes: so it is, and nothing more. As a whole it is not AD's gradient of real numbers."""
     torch.manual_seed(0)
@@ -226,6 +253,7 @@ def main():
         lies(folder, os.path.join(folder, "pictures"), "relu", ["norm/native_batch_norm", "first/convolution"],
              {"first.weight", "first.bias", "norm.weight", "norm.bias"})
         lies(folder, os.path.join(folder, "words"), "gelu", ["up/view_2", "up/addmm", "up/t"], {"up.weight", "up.bias"})
+        turned(folder)
         far_off(folder)
     finish()
 

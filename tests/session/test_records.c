@@ -350,10 +350,14 @@ START_TEST(nodes_that_explain_nothing)
 {
   const clarke_certify_request ask = {.folder = CASES "/runs/small", .step = CLARKE_NONE, .sieved = true, .small_too = true};
   clarke_certified c;
+  size_t followed = 0;
   bool settled;
+  char of[64];
 
   clarke_certified_init(&c);
   OK(clarke_certified_run(&c, &ask, &error));
+  for (size_t i = 0; i < c.nodes.n; i++)
+    followed += c.nodes.certificate[i].certainty == CLARKE_FOLLOWED;
   for (size_t i = 0; i < c.nodes.n; i++) {
     clarke_certificate *made = &c.nodes.certificate[i];
     const clarke_certificate keep = *made;
@@ -371,6 +375,9 @@ START_TEST(nodes_that_explain_nothing)
     made->certainty = CLARKE_FOLLOWED;
     OK(clarke_certified_settle(&settled, &c, &error));
     ck_assert(settled && c.record.by_nodes);
+    snprintf(of, sizeof of, " of %zu tensors,", c.nodes.n - followed - 1); /* that one is no record */
+    ck_assert_uint_eq(clarke_certify_recorded(&c.nodes), c.nodes.n - followed - 1);
+    ck_assert_msg(strstr(c.record.why, of) != NULL, "%s: %s", of, c.record.why);
     made->certainty = CLARKE_WITHIN_BOUND;
     if (made->part == CLARKE_PARAMETER) {
       made->part = CLARKE_OUTPUT; /* nobody judged that parameter */

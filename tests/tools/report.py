@@ -283,7 +283,7 @@ def big(answers):
     expect("\tundecided" not in page.sections[""] and re.search(r"undecided\t100\n.*in-bouligand\t9900\n", page.sections["Checkpoints"], re.S),
            page.sections["Checkpoints"][:300])
     run = {"folder": "runs", "steps": 10001, "asked": 10000, "unanswered": 1, "verdicts": {"in-bouligand": 9900, "undecided": 100}, "zones": {}, "gradients": {},
-           "steps_touched": 7, "first_not_in_bouligand": 0, "layers": {f"layer {i}": {"op": "Relu", "steps_touched": i, "touched": i} for i in range(300)}, "stopped": None}
+           "steps_touched": 7, "steps_with_surrogates": 0, "first_not_in_bouligand": 0, "layers": {f"layer {i}": {"op": "Relu", "steps_touched": i, "touched": i} for i in range(300)}, "stopped": None}
     page = page_of({"verdict": "undecided", "run": run, **several})
     check_table(page, "Steps", [None] * (10000 + 8))
     check_table(page, "Layers that were touched", [None] * 300)

@@ -67,7 +67,8 @@ print_gradient(const clarke_certified *c)
   if (r->ran == CLARKE_RAN_TURNED)
     print_turned(c);
   if (clarke_record_rests_on_nodes(r))
-    puts("How near it is to AD's exact gradient as a whole was not asked: --gradient FILE does.");
+    printf("How near it is to %s as a whole was not asked: --gradient FILE does.\n",
+           r->ran == CLARKE_RAN_TURNED ? "that gradient" : "AD's exact gradient");
   if (r->ran == CLARKE_RAN_REFUTED || r->ran == CLARKE_RAN_TURNED)
     puts("What follows is about the graph's exact gradient, not about what was recorded.");
   if (r->near_known && isfinite(r->near)) {

@@ -79,10 +79,11 @@ line_of(const json_t *answer, const clarke_audit_step *step)
   const json_t *said = along != NULL ? along : answer;
   const bool refuted = strcmp(ran, clarke_ran_name(CLARKE_RAN_REFUTED)) == 0; /* the verdict is about a program that did not run */
 
-  return json_pack("{s:I, s:O, s:s, s:s, s:O?, s:s, s:I, s:o}", "step", (json_int_t)step->step, "files", step->files, "verdict",
+  return json_pack("{s:I, s:O, s:s, s:s, s:O?, s:s, s:O?, s:I, s:I, s:o}", "step", (json_int_t)step->step, "files", step->files, "verdict",
                    refuted ? CLARKE_STEP_NOT_EXPLAINED : clarke_text_at(said, "verdict"), "why",
                    refuted ? clarke_text_at(gradient, "why") : clarke_text_at(said, "why"), "zone", json_object_get(answer, "zone"), "gradient", ran,
-                   "touched", (json_int_t)clarke_count_at(answer, "touched"), "layers", layers_of(answer));
+                   "by", json_object_get(gradient, "by"), "surrogates", (json_int_t)json_array_size(json_object_get(gradient, "surrogates")), "touched",
+                   (json_int_t)clarke_count_at(answer, "touched"), "layers", layers_of(answer));
 }
 
 /* Lines that there are must be of these steps, as they are now. */

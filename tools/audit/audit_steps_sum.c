@@ -72,7 +72,7 @@ is_plain(const json_t *line)
 
 typedef struct {
   json_t *verdicts, *zones, *gradients, *layers, *first;
-  size_t touched;
+  size_t touched, replaced;
   int status;
 } counts;
 
@@ -88,6 +88,7 @@ count_line(counts *c, const json_t *line)
   for (size_t i = 0; i < json_array_size(layers); i++)
     count_layer(&c->layers, json_array_get(layers, i));
   c->touched += clarke_count_at(line, "touched") > 0;
+  c->replaced += clarke_count_at(line, "surrogates") > 0;
   c->status = clarke_status_worse(c->status, status_of(line));
   if (c->first == NULL && strcmp(clarke_text_at(line, "verdict"), clarke_verdict_name(CLARKE_IN_BOULIGAND)) != 0)
     c->first = json_incref(json_object_get(line, "step"));
@@ -96,7 +97,7 @@ count_line(counts *c, const json_t *line)
 clarke_status
 clarke_steps_sum(json_t **summed, int *exit_status, const clarke_lines *lines, const clarke_steps_asked *asked, clarke_error *err)
 {
-  counts c = {json_object(), json_object(), json_object(), json_object(), NULL, 0, EXIT_HOLDS};
+  counts c = {json_object(), json_object(), json_object(), json_object(), NULL, 0, 0, EXIT_HOLDS};
   bool read = true;
 
   for (size_t i = 0; i < lines->n; i++) {
@@ -111,9 +112,9 @@ clarke_steps_sum(json_t **summed, int *exit_status, const clarke_lines *lines, c
   if (asked->stopped != NULL)
     c.status = clarke_status_worse(c.status, EXIT_UNDECIDED);
   *exit_status = c.status;
-  *summed = json_pack("{s:s, s:I, s:I, s:I, s:o, s:o, s:o, s:I, s:o?, s:o, s:s?}", "folder", asked->folder, "steps",
+  *summed = json_pack("{s:s, s:I, s:I, s:I, s:o, s:o, s:o, s:I, s:I, s:o?, s:o, s:s?}", "folder", asked->folder, "steps",
                       (json_int_t)asked->steps, "asked", (json_int_t)lines->n, "unanswered", (json_int_t)asked->unasked, "verdicts", c.verdicts, "zones",
-                      c.zones, "gradients", c.gradients, "steps_touched", (json_int_t)c.touched, "first_not_in_bouligand", c.first, "layers", c.layers,
+                      c.zones, "gradients", c.gradients, "steps_touched", (json_int_t)c.touched, "steps_with_surrogates", (json_int_t)c.replaced, "first_not_in_bouligand", c.first, "layers", c.layers,
                       "stopped", asked->stopped);
   return *summed != NULL && read ? CLARKE_OK : clarke_no_memory(err);
 }
@@ -162,6 +163,18 @@ put_touched(FILE *to, const json_t *summed, const clarke_steps_asked *asked)
 }
 
 static void
+put_surrogates(FILE *to, const json_t *summed)
+{
+  const size_t n = clarke_count_at(summed, "steps_with_surrogates");
+
+  if (n == 0)
+    return;
+  fputs(" Of ", to);
+  clarke_put_count(to, n, "step");
+  fputs(" all this is said as AD differentiates it, with functions replaced by design (surrogates).", to);
+}
+
+static void
 put_first(FILE *to, const clarke_audit_step *first)
 {
   fprintf(to, "The first to look at is step %zu: clarke audit %s --step %zu tells all of it.", first->step, first->folder, first->step);
@@ -203,6 +216,7 @@ print_summary(const json_t *summed, const clarke_steps_asked *asked, clarke_erro
   clarke_put_verdicts(s.answer.to, json_object_get(summed, "verdicts"), is_open(summed, asked), "AD's gradient is ", "in", "step");
   put_unanswered(s.answer.to, summed, asked);
   put_touched(s.answer.to, summed, asked);
+  put_surrogates(s.answer.to, summed);
   put_next(s.next.to, summed, asked);
   return clarke_summary_tell(&s, status, err);
 }

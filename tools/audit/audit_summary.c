@@ -176,7 +176,8 @@ put_ran(FILE *to, const clarke_certified *c)
   else if (r->ran == CLARKE_RAN_EXPLAINED)
     fputs("The recorded gradient is that one, but for rounding (explained). ", to);
   else if (r->ran == CLARKE_RAN_TURNED) {
-    fputs("The recorded gradient is that one, but for rounding, which took other sides than exact arithmetic (turned): ", to);
+    fprintf(to, "The recorded gradient is that one, but for %s, which took other sides than exact arithmetic (turned): ",
+            clarke_record_rests_on_nodes(r) ? "the rounding of each operation" : "rounding");
     put_turned(to, c);
     fputs(". ", to);
   }

@@ -195,7 +195,10 @@ put_gradient(FILE *to, const json_t *gradient)
   clarke_markup(to, "<p>%s (%s).</p>\n<dl>\n", plain->sentence, plain->name);
   clarke_page_fact_of(to, "why", gradient, "why");
   if (strcmp(clarke_text_at(gradient, "by"), "nodes") == 0)
-    clarke_page_fact(to, "not asked", "how near the whole gradient is to AD's exact one: rounding is that of each operation");
+    clarke_page_fact(to, "not asked",
+                     strcmp(clarke_text_at(gradient, "answer"), "turned") == 0
+                       ? "how near the whole gradient is to AD's along the recorded branches: rounding is that of each operation"
+                       : "how near the whole gradient is to AD's exact one: rounding is that of each operation");
   clarke_page_fact_of(to, "step", gradient, "step");
   clarke_page_fact_of(to, "types", gradient, "types");
   clarke_page_fact_of(to, "entries", gradient, "entries");
@@ -465,6 +468,8 @@ clarke_report_checkpoints(FILE *to, const json_t *answer)
       clarke_markup(to, "<dt>%s</dt><dd>%zu</dd>\n", outcomes[i], n[i]);
   clarke_page_fact_of(to, "steps", run, "steps");
   clarke_page_fact_of(to, "with a touched kink", run, "steps_touched");
+  if (clarke_count_at(run, "steps_with_surrogates") > 0)
+    clarke_page_fact_of(to, "with functions replaced by design (surrogates)", run, "steps_with_surrogates");
   clarke_page_fact_of(to, "first that is not in-bouligand", run, "first_not_in_bouligand");
   clarke_page_fact_of(to, "stopped", run, "stopped");
   clarke_page_fact_of(to, "AD as in", first, "profile");

@@ -49,14 +49,14 @@ def line_of(step, report, run):
     """What is kept of an answer. windows: with several largest entries, be they equal by structure or not; above_zero: of these, all but
     windows of zeros; parted: over touched windows, largest entries that are another function than the first."""
     if "outside" in report:  # of such a step the folder has nothing else
-        return {"step": step, "verdict": report["verdict"], "zone": None, "gradient": report["gradient"]["answer"], "touched": None, "layers": [],
-                "outside": report["outside"]["lines"]}
+        return {"step": step, "verdict": report["verdict"], "zone": None, "gradient": report["gradient"]["answer"], "by": None, "surrogates": 0,
+                "touched": None, "layers": [], "outside": report["outside"]["lines"]}
     module = modules_of(run)
     layers = [{"layer": layer["name"], "module": module.get(layer["name"], ""), "op": layer["op"], "touched": layer["touched"],
                "windows": layer["ties"], "above_zero": layer["ties"] - (layer.get("ties_of_zeros") or 0),
                "parted": layer.get("parted", 0)} for layer in report["layers"] if layer["touched"] + layer["ties"] > 0]
     return {"step": step, "verdict": judged(report)[0], "zone": report["zone"], "gradient": report["gradient"]["answer"],
-            "touched": report["touched"], "layers": layers}
+            "by": report["gradient"]["by"], "surrogates": len(report["gradient"]["surrogates"]), "touched": report["touched"], "layers": layers}
 
 
 def summary(folder: str | os.PathLike[str]) -> Watched:
@@ -67,6 +67,7 @@ def summary(folder: str | os.PathLike[str]) -> Watched:
     asked = [line for line in lines if "verdict" in line]
     said = {"steps": len(asked), "unanswered": len(lines) - len(asked), "verdicts": {}, "zones": {}, "layers": {}}
     said["steps_touched"] = sum((line["touched"] or 0) > 0 for line in asked)
+    said["steps_with_surrogates"] = sum(line.get("surrogates", 0) > 0 for line in asked)
     said["first_not_in_bouligand"] = next((line["step"] for line in asked if line["verdict"] != "in-bouligand"), None)
     for line in asked:
         for key, value in (("verdicts", line["verdict"]), ("zones", line["zone"] or "not known")):

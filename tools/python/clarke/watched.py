@@ -42,7 +42,10 @@ def answer_line(said, verdict, unknown):
         text += f" Kinks are touched in {counted(said['steps_touched'], 'step')}."
     elif said["steps"]:
         text += " No kink is touched in those that are." if said["unanswered"] else " No kink is touched in any of them."
-    return text + (f" Whether the gradient that ran is AD's, but for rounding, is not known of {counted(unknown, 'step')}." if unknown else "")
+    if unknown:
+        text += f" Whether the gradient that ran is AD's, but for rounding, is not known of {counted(unknown, 'step')}."
+    replaced = said["steps_with_surrogates"]
+    return text + (f" Of {counted(replaced, 'step')} all this is said as AD differentiates it, with functions replaced by design (surrogates)." if replaced else "")
 
 
 def is_kept(run, step):
