@@ -5732,6 +5732,14 @@ def zones():
     zone("zone-sums-label-switch", 0, "VERIFIED", lines=["zone bifurcation", "switch 1 +", "entry w 0"], **sums)
     zone("zone-sums-label-other", 1, "the derivative changes", lines=["zone bifurcation", "switch 0 +", "entry w 0"], **sums)
     zone("zone-sums-irrational", 1, "which is not cut off", lines=["zone compensation"], **{**sums, "model": "zone-roots.onnx", "data": "zone-sums-2.npz"})
+    # A Softmax of equal logits has rational slopes: of relu(a) it is handed the same twice, 1/2 and -1/2 of it come to the loss.
+    for name, u, b in [("", [[2, 2]], [0, 0]), ("-apart", [[2, 1]], [0, 0]), ("-irrational", [[2, 2]], [0, 1])]:
+        net(f"zone-softmax{name}.onnx", [
+            helper.make_node("Relu", ["a"], ["r"], name="rho"), helper.make_node("Gemm", ["r", "u", "b"], ["l"], name="l"),
+            helper.make_node("Softmax", ["l"], ["y"], name="soft", axis=-1), helper.make_node("MatMul", ["y", "d"], ["out"], name="out")],
+            u=u, b=b, d=[[1], [-1]])
+        zone(f"zone-softmax{name}", 1 if name else 0, "which is not cut off" if name else "VERIFIED", lines=["zone compensation"],
+             model=f"zone-softmax{name}.onnx", data="zone.npz", touched=1)
 
 
 def main():

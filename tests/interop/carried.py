@@ -140,7 +140,7 @@ def report_of(said):
 def shorter(line):
     """The reason of a refusal, without the file's name and what to do instead: a few clauses, none of them cut."""
     line = re.sub(r"^(net\.onnx|batch\.npz)(:| )\s*", "", line)
-    line = re.split(r"\. (?=[A-Z])|; export|: export|, which |\. Record| Supported:| \(\d+ of them", line)[0].replace("|", "/")
+    line = re.split(r"\. (?=[A-Z])|; export|: export|, which |\. Record| docs/operators| \(\d+ of them", line)[0].replace("|", "/")
     while len(line) > 250 and re.search(r"[,;:] ", line):
         line = line[:max(m.start() for m in re.finditer(r"[,;:] ", line))]
     return line

@@ -238,12 +238,8 @@ START_TEST(programs_only)
     model_output(&m, "y");
     clarke_graph_init(&g);
     ck_assert_int_eq(clarke_graph_build(&g, &m, &x, &error), CLARKE_EINPUT);
-    snprintf(refused, sizeof refused, "operator %s is not supported. Record the training step|Supported: |Relu", only[i]);
+    snprintf(refused, sizeof refused, "operator %s is not supported. Record the training step|docs/operators.md", only[i]);
     says(error.text, refused);
-    for (size_t k = 0; k < n; k++) {
-      snprintf(refused, sizeof refused, " %s ", only[k]);
-      ck_assert_ptr_null(strstr(strstr(error.text, "Supported: "), refused));
-    }
     clarke_graph_clear(&g);
     clarke_tensor_clear(&x);
     clarke_model_clear(&m);
@@ -273,7 +269,7 @@ START_TEST(ways_out)
     model_output(&m, "y");
     clarke_graph_init(&g);
     ck_assert_int_eq(clarke_graph_build(&g, &m, &x, &error), CLARKE_EINPUT);
-    says(error.text, "net.onnx: node 0 |is not supported.|. Supported: Constant ");
+    says(error.text, "net.onnx: node 0 |is not supported.|. docs/operators.md lists those that are");
     says(error.text, way[i][0]);
     says(error.text, way[i][1]);
     clarke_graph_clear(&g);

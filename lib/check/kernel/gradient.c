@@ -257,7 +257,8 @@ function_back(const passage *b, size_t s, size_t e)
   hand(b, s, e, e, read_by(b->p, st, e), &by);
 }
 
-/* Nothing comes from an entry that is alone in its line: it is always 1, its logarithm 0. */
+/* y_e ([e = i] - y_i), the derivative of entry e by what entry i reads, which is rational where the line's entries are: where
+ * all are equal. Of the logarithm nothing is. Nothing comes from an entry that is alone in its line: it is always 1. */
 static void
 softmax_back(const passage *b, size_t s, size_t e)
 {
@@ -266,7 +267,12 @@ softmax_back(const passage *b, size_t s, size_t e)
   mpq_set_ui(&any.hi, 1, 1);
   for (size_t i = 0; st->length > 1 && i < st->length; i++) {
     size_t at = line_entry(b->p, st, e, i);
-    hand(b, s, e, at, read_by(b->p, st, at), &any);
+    INTERVAL(by);
+    if (at == e)
+      interval_set(&by, &plus_one, &plus_one);
+    interval_add(&by, value_at(b->p, s, at), &minus_one);
+    interval_mul(&by, &by, value_at(b->p, s, e));
+    hand(b, s, e, at, read_by(b->p, st, at), !st->log && interval_exact(&by) ? &by : &any);
   }
 }
 

@@ -1,8 +1,6 @@
 /* Operators that are not supported: what to do instead. */
 #include "network/graph/build.h"
 
-#include "op/operator.h"
-
 #include <stdio.h>
 #include <string.h>
 
@@ -35,18 +33,7 @@ way_out(const char *op)
 clarke_status
 clarke_builder_unsupported(const clarke_builder *b, const clarke_model_node *node, size_t place, clarke_error *err)
 {
-  char list[4096] = "Constant";
-  const clarke_op *op;
-
-  for (size_t i = 0; (op = clarke_operator_at(i)) != NULL; i++) {
-    if (op->lower == NULL)
-      continue;
-    strncat(list, " ", sizeof list - strlen(list) - 1);
-    strncat(list, op->domain != NULL ? op->domain : "", sizeof list - strlen(list) - 1);
-    strncat(list, op->domain != NULL ? "." : "", sizeof list - strlen(list) - 1);
-    strncat(list, op->name, sizeof list - strlen(list) - 1);
-  }
   return clarke_fail(err, CLARKE_EINPUT, "%s: node %zu '%s': operator %s%s%s is not supported. %s. "
-                     "Supported: %s", b->m->file, place, node->name, node->domain,
-                     node->domain[0] != '\0' ? "." : "", node->op_type, way_out(node->op_type), list);
+                     "docs/operators.md lists those that are", b->m->file, place, node->name, node->domain,
+                     node->domain[0] != '\0' ? "." : "", node->op_type, way_out(node->op_type));
 }
