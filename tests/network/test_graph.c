@@ -178,7 +178,7 @@ START_TEST(models)
   node("Relu", "x");
   refused(SHAPE(1, 2, 3,), "'y' is defined twice");
   simple("Det");
-  refused(SHAPE(1, 2, 3,), "node 0 '/y': operator Det is not supported|MatMul|Relu|Conv");
+  refused(SHAPE(1, 2, 3,), "node 0 '/y': operator Det is not supported|docs/operators.md lists those that are");
   simple("Relu");
   free(m.nodes[0].domain);
   m.nodes[0].domain = strdup("com.example");
@@ -218,7 +218,7 @@ START_TEST(unsupported_operators)
     says(error.text, "node 3 '/y': operator ");
     says(error.text, ops[i]);
     says(error.text, ops[i + 1]);
-    says(error.text, "MatMul");
+    says(error.text, "docs/operators.md lists those that are");
     end();
   }
 }
