@@ -867,6 +867,43 @@ told("a Function in C++", in_c, r"the model, \S*refusals\.py:\d+$")
 # ---- The program, monitors, sweeps, optimizers
 
 
+def compared(name, f, where):
+    """A watched step that runs the program of the one before, where f has a part in its forward pass."""
+    def run():
+        program, model, labels = None, Of(lambda h: h), torch.arange(4)
+        with tempfile.TemporaryDirectory() as home:
+            for number in range(3):
+                made = clarke.record(os.path.join(home, str(number)), model, step=number, background=True, again=False)
+                made.compares, made.like = True, program
+                model.zero_grad()
+                model.f = f if program is not None else model.f
+                with made:
+                    F.cross_entropy(model(X), labels).backward()
+                made.wait()
+                program = made.program
+    told(name, run, where, f=f)
+
+
+ONES = torch.ones(4, 5)
+
+
+def given_other_data(h):
+    h.data = ONES
+    return h
+
+
+def counted_backward(h):
+    """No operator runs, and the weight is one that was changed."""
+    weight = h.grad_fn.next_functions[2][0].next_functions[0][0].variable
+    h.register_hook(lambda gradient: torch.autograd.graph.increment_version(weight))
+    return h
+
+
+compared("compared, and replaced", given_other_data, "")
+compared("compared, and changed in the backward pass", counted_backward, "")
+
+
+
 def asked(script, ask, described="{}"):
     """By a program of this text in place of clarke; None: none is there."""
     def run():

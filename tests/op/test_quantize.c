@@ -181,6 +181,7 @@ START_TEST(integers_lose_their_zero_points)
   size_t y, before;
 
   give(0, false, (double[]){1, 2, 3, 4}, 4);
+  free(g.values[0].real);
   set_value(0, false, 2, layout.dims);
   for (size_t v = 1; v < 3; v++) {
     const size_t n = v == 1 ? 4 : 2;
