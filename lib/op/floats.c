@@ -216,7 +216,7 @@ clarke_lower_floats_cast(clarke_lowering *low, clarke_dtype dtype, clarke_error 
   const clarke_value *x, *out;
 
   if (!clarke_lower_of_floats(low) && !is_castable(low))
-    return clarke_lower_fail(low, err, "only constants of integers, truth values or floats that are no parameters become "
+    return clarke_lower_fail(low, err, "only constants of INT64, INT32 and truth values, and floats that are no parameters, become "
                                        "floats. Export with torch.onnx.export(dynamo=True), which folds other constants; or record "
                                        "the training step (clarke.record)");
   rank = clarke_lower_value(low, 0)->rank;

@@ -884,11 +884,11 @@ def compared(name, f, where):
     told(name, run, where, f=f)
 
 
-ONES = torch.ones(4, 5)
+ONES_OF_H = torch.ones(4, 5)
 
 
 def given_other_data(h):
-    h.data = ONES
+    h.data = ONES_OF_H
     return h
 
 
