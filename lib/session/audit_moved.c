@@ -5,6 +5,7 @@
  * function of t, at two places. It is made of polynomials, exponentials and what else is analytic wherever the segment leads. So an entry
  * that is not 0 at w' is 0 for finitely many t, and not 0 at w + t (w' - w) for all t > 0 small enough. */
 #include "audit/ray.h"
+#include "session/checkpoint.h"
 #include "session/gradient.h"
 
 #include <math.h>
@@ -67,25 +68,6 @@ is_followed(const clarke_graph *g)
 }
 
 /* --- moving ---------------------------------------------------------------------------------- */
-
-static clarke_status
-copy_parameters(clarke_tensors *ts, const clarke_graph *g, clarke_error *err)
-{
-  clarke_status status = CLARKE_OK;
-
-  ts->tensor = calloc(g->n_parameters + 1, sizeof *ts->tensor);
-  if (ts->tensor == NULL)
-    return clarke_no_memory(err);
-  for (size_t p = 0; p < g->n_parameters && status == CLARKE_OK; p++) {
-    const clarke_parameter *from = &g->parameters[p];
-
-    clarke_tensor_init(&ts->tensor[ts->n++]);
-    status = clarke_tensor_shape(&ts->tensor[p], from->name, CLARKE_F64, from->rank, from->dims, err);
-    if (status == CLARKE_OK)
-      memcpy(ts->tensor[p].real, from->real, from->count * sizeof *from->real);
-  }
-  return status;
-}
 
 /* By how much entry i of all in wrt moves. */
 static double
@@ -326,9 +308,9 @@ clarke_moved_find(clarke_audit_session *s, clarke_error *err)
   if (s->moved.along == NULL)
     status = clarke_no_memory(err);
   if (status == CLARKE_OK && wanted > 0 && s->replay.open == 0 && clarke_audit_is_small(&s->graph) && is_followed(&s->graph)) {
-    status = copy_parameters(&f.here, &s->graph, err);
+    status = clarke_checkpoint_of(&f.here, &s->graph, err);
     if (status == CLARKE_OK)
-      status = copy_parameters(&f.there, &s->graph, err);
+      status = clarke_checkpoint_of(&f.there, &s->graph, err);
     if (status == CLARKE_OK)
       status = try_all(&f, &s->moved, wanted);
   }

@@ -227,3 +227,22 @@ clarke_checkpoint_read(clarke_audit_session *s, const clarke_audit_request *r, c
   clarke_tensors_clear(&tensors);
   return status;
 }
+
+clarke_status
+clarke_checkpoint_of(clarke_tensors *ts, const clarke_graph *g, clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+
+  ts->tensor = calloc(g->n_parameters + 1, sizeof *ts->tensor);
+  if (ts->tensor == NULL)
+    return clarke_no_memory(err);
+  for (size_t p = 0; p < g->n_parameters && status == CLARKE_OK; p++) {
+    const clarke_parameter *from = &g->parameters[p];
+
+    clarke_tensor_init(&ts->tensor[ts->n++]);
+    status = clarke_tensor_shape(&ts->tensor[p], from->name, CLARKE_F64, from->rank, from->dims, err);
+    if (status == CLARKE_OK)
+      memcpy(ts->tensor[p].real, from->real, from->count * sizeof *from->real);
+  }
+  return status;
+}

@@ -13,6 +13,9 @@ clarke_status clarke_checkpoint_read(clarke_audit_session *s, const clarke_audit
  * safetensors stays packed. */
 clarke_status clarke_checkpoint_tensors(clarke_tensors *ts, bool *checked, const char *path, const char *key, const clarke_file *f, clarke_error *err);
 
+/* The graph's parameters as they are, in doubles: *ts is initialized, and cleared by the caller, on errors too. */
+clarke_status clarke_checkpoint_of(clarke_tensors *ts, const clarke_graph *g, clarke_error *err);
+
 /* Can clarke-check read the checkpoint that was read, as it is? */
 clarke_status clarke_checkpoint_provable(const clarke_audit_session *s, clarke_error *err);
 

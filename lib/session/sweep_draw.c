@@ -61,32 +61,13 @@ bias_of(const clarke_graph *g, const clarke_step *s)
 }
 
 clarke_status
-clarke_sweep_parameters(clarke_tensors *ts, const clarke_graph *g, clarke_error *err)
-{
-  clarke_status status = CLARKE_OK;
-
-  ts->tensor = calloc(g->n_parameters + 1, sizeof *ts->tensor);
-  if (ts->tensor == NULL)
-    return clarke_no_memory(err);
-  for (size_t p = 0; p < g->n_parameters && status == CLARKE_OK; p++) {
-    const clarke_parameter *from = &g->parameters[p];
-
-    clarke_tensor_init(&ts->tensor[ts->n++]);
-    status = clarke_tensor_shape(&ts->tensor[p], from->name, CLARKE_F64, from->rank, from->dims, err);
-    if (status == CLARKE_OK)
-      memcpy(ts->tensor[p].real, from->real, from->count * sizeof *from->real);
-  }
-  return status;
-}
-
-clarke_status
 clarke_sweep_draw(clarke_graph *g, uint32_t seed, clarke_error *err)
 {
   clarke_tensors ts;
   clarke_status status;
 
   clarke_tensors_init(&ts);
-  status = clarke_sweep_parameters(&ts, g, err);
+  status = clarke_checkpoint_of(&ts, g, err);
   for (size_t i = 0; status == CLARKE_OK && i < g->n_steps; i++) {
     const clarke_step *s = &g->steps[i];
     const size_t bias = s->kind == CLARKE_DENSE ? bias_of(g, s) : CLARKE_NONE;

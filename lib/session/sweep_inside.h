@@ -2,6 +2,7 @@
 #ifndef CLARKE_SESSION_SWEEP_INSIDE_H
 #define CLARKE_SESSION_SWEEP_INSIDE_H
 
+#include "session/checkpoint.h"
 #include "session/sweep.h"
 
 /* The sum of the absolute values of a vector's entries, and the sum over tensors of the largest one: sum is exact, and what is
@@ -41,8 +42,6 @@ size_t clarke_sweep_only(const clarke_sweep_floats *f, const clarke_graph *g, co
 
 /* --- sweep_draw.c --- */
 
-/* All parameters as they are: *ts is initialized, and cleared by the caller, on errors too. */
-clarke_status clarke_sweep_parameters(clarke_tensors *ts, const clarke_graph *g, clarke_error *err);
 /* The parameters of the layers anew, as PyTorch's modules draw them when they are made (Kaiming, uniform), by a counter: any
  * entry is a function of seed, parameter and place. */
 clarke_status clarke_sweep_draw(clarke_graph *g, uint32_t seed, clarke_error *err);

@@ -21,7 +21,7 @@ begin(clarke_sweep_training *t, clarke_graph *g, clarke_error *err)
 
   clarke_tensors_init(&t->weights);
   if (status == CLARKE_OK)
-    status = clarke_sweep_parameters(&t->weights, g, err);
+    status = clarke_checkpoint_of(&t->weights, g, err);
   clarke_ieee_begin(&u, t->format);
   for (size_t p = 0; status == CLARKE_OK && p < t->weights.n; p++)
     for (size_t e = 0; e < t->weights.tensor[p].count; e++)

@@ -178,7 +178,7 @@ START_TEST(a_training_takes_rounded_steps)
     clarke_audit_session_init(&a);
     clarke_tensors_init(&now);
     OK(clarke_sweep_training_ask(&a, &t, &error));
-    OK(clarke_sweep_parameters(&now, &a.graph, &error));
+    OK(clarke_checkpoint_of(&now, &a.graph, &error));
     w = i == 0 ? (float)now.tensor[0].real[0] : w;
     ck_assert_uint_eq(now.n, 1);
     ck_assert(now.tensor[0].real[0] == (double)w && w != 0);
