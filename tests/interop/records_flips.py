@@ -190,6 +190,7 @@ def told_in_words(folder, run):
         with open(page, encoding="utf-8") as f:
             words = f.read()
         expect(("as a whole was not asked" in text) != asked and ("node by node)" in text) != asked, f"{run} {options}: {text[:800]}")
+        expect(("how far they lead was not asked" in text.split("Next:")[0]) != asked, f"{run} {options}: the answer itself")
         expect(("<dt>not asked</dt>" in words) != asked, f"{run} {options}: its page")
 
 

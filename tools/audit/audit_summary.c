@@ -172,7 +172,8 @@ put_ran(FILE *to, const clarke_certified *c)
   const clarke_record *r = &c->record;
 
   if (clarke_record_rests_on_nodes(r) && r->ran == CLARKE_RAN_EXPLAINED)
-    fputs("The recorded gradient is that one, but for the rounding of each operation (explained, node by node). ", to);
+    fputs("The recorded gradient is that one, but for the rounding of each operation (explained, node by node). Roundings may add up: how far they "
+          "lead was not asked (--gradient FILE). ", to);
   else if (r->ran == CLARKE_RAN_EXPLAINED)
     fputs("The recorded gradient is that one, but for rounding (explained). ", to);
   else if (r->ran == CLARKE_RAN_TURNED) {
