@@ -235,7 +235,7 @@ check_dead(claim *q, const cell *given)
             "%s: its argument is not affine, nor is it but for a factor", kink(q->p, k).text);
     if (q->c.side[k] < 0)
       mpq_neg(&value, &value);
-    kink_row(q->p, given, k, a, b);
+    kink_row(q->p, given->slope, given, k, a, b, true);
     add_gradient(q, &value);
     next = t->slope + b + 1;
     require(!zeros(q->net->gradient, q->net->n_wrt), "%s: its argument has derivative zero", kink(q->p, k).text);

@@ -252,8 +252,7 @@ one_root(const combination *f, size_t s)
       continue;
     if (first == NONE)
       first = e;
-    if (st->kind == NORMALIZE ? line_entry(f->p, st, e, 0) != line_entry(f->p, st, first, 0)
-                              : term_at(f->p, st, e, 0).by.at != term_at(f->p, st, first, 0).by.at)
+    if (!same_root(f->p, st, e, first))
       return false;
   }
   return true;

@@ -174,8 +174,7 @@ for_each_row(simplices *q, block *b, size_t j, void (*work)(simplices *q, block 
   for (size_t o = first + is_window(t); o < t->n; o++) {
     if (!in_play(q, b, j, o))
       continue;
-    require(kink_gradient(q->p, q->ad, NULL, b->of[j], o, first, false),
-            "a gradient is not rational behind a transcendental operator");
+    kink_row(q->p, q->ad, NULL, b->of[j], o, first, false);
     work(q, b, j, o);
   }
 }
