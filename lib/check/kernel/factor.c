@@ -307,13 +307,6 @@ through_step(combination *f, size_t s)
   return ON;
 }
 
-static void
-forget(combination *f, size_t s)
-{
-  for (size_t e = 0; e < entries(f->p, s); e++)
-    mpq_set(&f->of[s][e], &zero);
-}
-
 /* From entry a of step s, less b where that is another, plus *number: did the way end? Then *number is what was added up. */
 static bool
 way_ends(const point *p, const cell *c, size_t s, size_t a, size_t b, rational *number)
@@ -329,7 +322,6 @@ way_ends(const point *p, const cell *c, size_t s, size_t a, size_t b, rational *
     if (zeros(f.of[t], entries(p, t)))
       continue;
     found = !take_constants(&f, t) ? NO : is_affine(&f, t) ? YES : t == 0 ? NO : through_step(&f, t);
-    forget(&f, t);
   }
   for (size_t t = 0; t <= s; t++)
     rationals_free(f.of[t], entries(p, t));

@@ -7,8 +7,7 @@
 
 #include <stdlib.h>
 
-/* The output's entry i, of feature i % n_outputs in sample i / n_outputs. */
-static size_t
+size_t
 output_entry(const point *p, size_t i)
 {
   return p->net->map[i % p->net->n_outputs] * p->net->batch + i / p->net->n_outputs;

@@ -4,6 +4,8 @@
 
 #include "check/kernel/evaluate.h"
 
+size_t output_entry(const point *p,
+                    size_t i); /* of output i % n_outputs in sample i / n_outputs, in the output's step */
 /* Is the sample no part of cross entropy's mean, by its label; how many are part of it? */
 bool loss_ignores(const point *p, size_t sample);
 size_t loss_counted(const point *p);
