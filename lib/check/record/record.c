@@ -4,6 +4,7 @@
 #include "check/files/tensor_files.h"
 #include "check/kernel/gradient.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,10 +46,8 @@ make_whole(const unit *u, tensor *t)
   if (t->value == NULL || t->whole != NULL)
     return;
   t->whole = allocate(t->count, sizeof *t->whole);
-  for (size_t i = 0; i < t->count; i++) {
-    t->whole[i] = integer_zero();
-    mpz_mul_2exp(&t->whole[i], mpq_numref(&t->value[i]), u->bits - (mpz_sizeinbase(mpq_denref(&t->value[i]), 2) - 1));
-  }
+  for (size_t i = 0; i < t->count; i++)
+    t->whole[i] = recorded_of(&t->value[i], u);
 }
 
 /* The weights of steps: no value need have them, for a node makes some anew (a mask without its infinite entries). */
@@ -155,7 +154,7 @@ record_fits(const record *r, const graph_value *v, const tensor *t)
   require(fits, "tensor '%s' is not of floats, or does not have the shape of its node's output", t->name);
 }
 
-const integer *
+const recorded *
 record_entry(const record *r, const graph_value *v, const tensor *t, size_t i, size_t b)
 {
   if (v->constant != NULL)
@@ -184,14 +183,11 @@ static bool
 moves_its_own(const record *r, const graph_value *v, const tensor *t)
 {
   bool same = t->real && t->count == v->count * record_samples(r, v);
-  INTEGER(minus);
   for (size_t i = 0; i < v->count && same; i++)
     for (size_t b = 0; b < record_samples(r, v) && same; b++) {
-      const integer *from =
+      const recorded *from =
           v->constant != NULL ? &v->constant->whole[v->map[i]] : record_read(r, (source){v->step, v->map[i]}, b);
-      if (v->negated)
-        mpz_neg(&minus, from);
-      same = mpz_cmp(v->negated ? &minus : from, record_entry(r, v, t, i, b)) == 0;
+      same = recorded_order(from, v->negated, record_entry(r, v, t, i, b), &r->unit) == 0;
     }
   return same;
 }
@@ -273,6 +269,7 @@ void
 record_begin(record *r, bytes trace, bytes gradients)
 {
   index_outputs(r);
+  r->one.d = 1;
   r->trace = tensors_read(trace, &r->n_trace, &r->trace_names);
   r->gradients = tensors_read(gradients, &r->n_gradients, &r->gradient_names);
   r->trace_read = allocate(r->n_trace, sizeof *r->trace_read);
@@ -378,17 +375,21 @@ record_step(const record *r, size_t place)
 
 /* x less q, its sign. */
 static int
-compare(const unit *u, const integer *x, const rational *q)
+compare(const unit *u, const recorded *x, const rational *q)
 {
   INTEGER(left);
   INTEGER(right);
-  mpz_mul(&left, x, mpq_denref(q));
+  bool short_one = mpz_cmp_ui(mpq_denref(q), 1) == 0 && mpz_cmpabs_ui(mpq_numref(q), 1ul << 53) <= 0;
+  double at = short_one ? (double)mpz_get_si(mpq_numref(q)) : NAN;
+  if (x->d < at || x->d > at || x->d == at)
+    return (x->d > at) - (x->d < at);
+  mpz_mul(&left, recorded_integer(x, u), mpq_denref(q));
   mpz_mul_2exp(&right, mpq_numref(q), u->bits);
   return mpz_cmp(&left, &right);
 }
 
 size_t
-record_piece(const record *r, const step *st, const integer *x)
+record_piece(const record *r, const step *st, const recorded *x)
 {
   for (size_t k = 0; k < st->n_kinks; k++) {
     if (mpq_equal(&st->piece[k][1], &st->piece[k + 1][1]))
@@ -411,7 +412,7 @@ record_proxy(const record *r, const step *st, size_t k)
   return &r->proxies[i][st->number[k]];
 }
 
-const integer *
+const recorded *
 record_read(const record *r, source x, size_t b)
 {
   return r->entry[x.step] != NULL ? r->entry[x.step][x.from * r->p->net->batch + b] : NULL;
@@ -423,7 +424,8 @@ record_winner(const record *r, const step *st, size_t f, size_t b)
   const source *x = &st->sources[st->source_row[f] * st->width];
   size_t best = NONE;
   for (size_t i = 0; i < st->width; i++)
-    if (x[i].step < PADDING && (best == NONE || mpz_cmp(record_read(r, x[i], b), record_read(r, x[best], b)) > 0))
+    if (x[i].step < PADDING
+        && (best == NONE || recorded_order(record_read(r, x[i], b), false, record_read(r, x[best], b), &r->unit) > 0))
       best = i;
   return best;
 }

@@ -64,7 +64,7 @@ add_up(integer *total, integer *sizes, integer *squares, const record *r, const 
   size_t batch = r->p->net->batch;
   for (size_t f = k * st->length; f < (k + 1) * st->length; f++)
     for (size_t b = 0; b < batch; b++) {
-      const integer *x = record_read(r, st->sources[st->source_row[f]], b);
+      const integer *x = recorded_integer(record_read(r, st->sources[st->source_row[f]], b), &r->unit);
       mpz_add(total, total, x);
       (mpz_sgn(x) < 0 ? mpz_sub : mpz_add)(sizes, sizes, x);
       mpz_addmul(squares, x, x);
