@@ -10,13 +10,69 @@
 
 /* ---- One unit for all numbers */
 
-static void
-note_bits(unit *u, const tensor *t)
+/* How many binary digits x has behind the point. */
+static unsigned long
+places_of(double x)
 {
-  for (size_t i = 0; t->value != NULL && i < t->count; i++) {
-    unsigned long n = mpz_sizeinbase(mpq_denref(&t->value[i]), 2) - 1;
-    expect(mpz_scan1(mpq_denref(&t->value[i]), 0) == n, "a constant's entry is no integer times a power of two");
-    u->bits = n > u->bits ? n : u->bits;
+  int e;
+  int64_t digits = (int64_t)(frexp(x, &e) * 0x1p53);
+  long places = digits != 0 ? 53 - e - __builtin_ctzll((uint64_t)digits) : 0;
+  return places > 0 ? (unsigned long)places : 0;
+}
+
+/* Entry i of a tensor, which may be packed. */
+static void
+entry_value(rational *q, const tensor *t, size_t i)
+{
+  if (t->value == NULL)
+    tensor_entry(q, t, i);
+  else
+    mpq_set(q, &t->value[i]);
+}
+
+/* The digits of an entry that is no double. */
+static unsigned long
+long_places(const tensor *t, size_t i)
+{
+  RATIONAL(q);
+  entry_value(&q, t, i);
+  unsigned long n = mpz_sizeinbase(mpq_denref(&q), 2) - 1;
+  expect(mpz_scan1(mpq_denref(&q), 0) == n, "a constant's entry is no integer times a power of two");
+  return n;
+}
+
+/* Its entries as doubles; those that are none are made once the unit is known. */
+static void
+note_tensor(record *r, tensor *t)
+{
+  bool others = false;
+  if (t->whole != NULL)
+    return;
+  t->whole = allocate(t->count, sizeof *t->whole);
+  for (size_t i = 0; i < t->count; i++) {
+    double x = t->value != NULL ? rational_double(&t->value[i]) : tensor_double(t, i);
+    unsigned long n = isnan(x) ? long_places(t, i) : places_of(x);
+    t->whole[i].d = x;
+    others = others || isnan(x);
+    r->unit.bits = n > r->unit.bits ? n : r->unit.bits;
+  }
+  if (!others)
+    return;
+  r->kept->long_ones = grow(r->kept->long_ones, r->kept->n_long, sizeof *r->kept->long_ones);
+  r->kept->long_ones[r->kept->n_long++] = t;
+}
+
+/* In the unit. */
+static void
+scale_long(const unit *u, const tensor *t)
+{
+  RATIONAL(q);
+  for (size_t i = 0; i < t->count; i++) {
+    if (!isnan(t->whole[i].d))
+      continue;
+    entry_value(&q, t, i);
+    t->whole[i].z = integer_zero();
+    mpz_mul_2exp(&t->whole[i].z, mpq_numref(&q), u->bits - (mpz_sizeinbase(mpq_denref(&q), 2) - 1));
   }
 }
 
@@ -40,62 +96,40 @@ note_step(unit *u, const step *st)
     note_coefficient(u, &st->piece[i / 3][i % 3]);
 }
 
+/* Of the model, or the batch: what is packed is not read. */
 static void
-make_whole(const unit *u, tensor *t)
+note_decoded(record *r, const tensor *t)
 {
-  if (t->value == NULL || t->whole != NULL)
-    return;
-  t->whole = allocate(t->count, sizeof *t->whole);
-  for (size_t i = 0; i < t->count; i++)
-    t->whole[i] = recorded_of(&t->value[i], u);
+  if (t != NULL && t->value != NULL)
+    note_tensor(r, (tensor *)t);
 }
 
 /* The weights of steps: no value need have them, for a node makes some anew (a mask without its infinite entries). */
 static void
-for_each_weight(record *r, void (*work)(unit *u, tensor *t))
+note_weights(record *r)
 {
   const network *net = r->p->net;
-  for (size_t s = 1; s < net->n_steps; s++) {
-    const tensor *last = NULL;
-    for (size_t i = 0; i < net->steps[s].n_factors; i++) {
-      tensor *w = net->steps[s].factors[i].w;
-      if (w != NULL && w != last)
-        work(&r->unit, w);
-      last = w;
-    }
-  }
+  for (size_t s = 1; s < net->n_steps; s++)
+    for (size_t i = 0; i < net->steps[s].n_factors; i++)
+      note_decoded(r, net->steps[s].factors[i].w);
 }
 
 /* All tensors that hold the record's numbers, and the weights of steps, one after another. */
 static void
-for_each_tensor(record *r, void (*work)(unit *u, tensor *t))
+note_tensors(record *r)
 {
   for (size_t i = 0; i < r->n_trace; i++)
-    work(&r->unit, &r->trace[i]);
+    note_tensor(r, &r->trace[i]);
   for (size_t i = 0; i < r->n_gradients; i++)
-    work(&r->unit, &r->gradients[i]);
-  work(&r->unit, (tensor *)r->p->x);
-  if (r->p->target != NULL)
-    work(&r->unit, (tensor *)r->p->target);
+    note_tensor(r, &r->gradients[i]);
+  note_decoded(r, r->p->x);
+  note_decoded(r, r->p->target);
   for (size_t s = 1; s < r->p->net->n_steps; s++)
-    if (r->p->net->steps[s].given != NULL)
-      work(&r->unit, (tensor *)r->p->net->steps[s].given);
+    note_decoded(r, r->p->net->steps[s].given);
   for (size_t v = 0; v < r->p->net->n_values; v++)
     for (tensor *t = r->p->net->values[v].constant; t != NULL; t = t->still)
-      work(&r->unit, t);
-  for_each_weight(r, work);
-}
-
-static void
-note_tensor(unit *u, tensor *t)
-{
-  note_bits(u, t);
-}
-
-static void
-scale_tensor(unit *u, tensor *t)
-{
-  make_whole(u, t);
+      note_decoded(r, t);
+  note_weights(r);
 }
 
 static void
@@ -106,7 +140,7 @@ choose_unit(record *r)
   RATIONAL(share);
   r->unit = (unit){0, integer_zero()};
   mpz_set_ui(&r->unit.common, 1);
-  for_each_tensor(r, note_tensor);
+  note_tensors(r);
   for (size_t s = 1; s < net->n_steps; s++)
     note_step(&r->unit, &net->steps[s]);
   for (size_t i = 0; i < net->n_operators; i++)
@@ -120,7 +154,8 @@ choose_unit(record *r)
   mpq_mul(&share, &share, &r->scale);
   note_coefficient(&r->unit, &share);
   note_coefficient(&r->unit, &r->scale);
-  for_each_tensor(r, scale_tensor);
+  for (size_t i = 0; i < r->kept->n_long; i++)
+    scale_long(&r->unit, r->kept->long_ones[i]);
 }
 
 /* ---- Recorded entries of steps */
@@ -270,8 +305,8 @@ record_begin(record *r, bytes trace, bytes gradients)
 {
   index_outputs(r);
   r->one.d = 1;
-  r->trace = tensors_read(trace, &r->n_trace, &r->trace_names);
-  r->gradients = tensors_read(gradients, &r->n_gradients, &r->gradient_names);
+  r->trace = tensors_hold(trace, &r->n_trace, &r->trace_names);
+  r->gradients = tensors_hold(gradients, &r->n_gradients, &r->gradient_names);
   r->trace_read = allocate(r->n_trace, sizeof *r->trace_read);
   r->gradient_read = allocate(r->n_gradients, sizeof *r->gradient_read);
   choose_unit(r);

@@ -20,6 +20,8 @@ typedef struct {
   struct line_roots *roots;          /* record_line.c: by step */
   struct moments **moments;          /* record_statistic.c: by step */
   struct told_statistics *told;      /* and by the place of a node */
+  tensor **long_ones;                /* with entries that are no doubles */
+  size_t n_long;
   size_t unrecorded;                 /* entries of steps that were computed, for they were not recorded */
 } record_kept;
 

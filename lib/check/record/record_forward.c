@@ -234,10 +234,10 @@ record_named(const record *r, const step *st, const graph_value *in, const tenso
     plane *= in->dims[i];
     places *= out->dims[i];
   }
-  const rational *index = &t->value[k];
-  if (mpq_sgn(index) < 0 || mpq_cmp_ui(index, plane, 1) >= 0)
+  double index = t->whole[k].d;
+  if (!(index >= 0 && index < (double)plane))
     return NONE;
-  size_t from = in->map[f / places * plane + mpz_get_ui(mpq_numref(index))];
+  size_t from = in->map[f / places * plane + (size_t)index];
   const source *x = &st->sources[st->source_row[f] * st->width];
   for (size_t i = 0; i < st->width; i++)
     if (x[i].step < PADDING && x[i].from == from)

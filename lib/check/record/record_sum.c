@@ -9,21 +9,6 @@
 
 /* ---- Recorded numbers */
 
-recorded
-recorded_of(const rational *q, const unit *u)
-{
-  recorded x = {mpq_get_d(q), {0}};
-  RATIONAL(back);
-  if (isfinite(x.d))
-    mpq_set_d(&back, x.d);
-  if (mpq_equal(&back, q))
-    return x;
-  x.d = NAN;
-  x.z = integer_zero();
-  mpz_mul_2exp(&x.z, mpq_numref(q), u->bits - (mpz_sizeinbase(mpq_denref(q), 2) - 1));
-  return x;
-}
-
 const integer *
 recorded_integer(const recorded *x, const unit *u)
 {

@@ -18,7 +18,6 @@ typedef struct {
   integer common;
 } unit;
 
-recorded recorded_of(const rational *q, const unit *u);             /* q is one of the unit's numbers */
 const integer *recorded_integer(const recorded *x, const unit *u);  /* times 2^bits */
 void recorded_value(rational *q, const recorded *x, const unit *u); /* q = x */
 int recorded_order(const recorded *x, bool minus, const recorded *y, const unit *u); /* the sign of x - y, or -x - y */
