@@ -196,6 +196,22 @@ def tensors_in(tree, name=""):
             yield from tensors_in(item, f"{name}_{i}")
 
 
+class Unheard:
+    """Nobody may have waited for what is written in the background: a step that was not is not passed over in silence. (What is done then holds no
+    record: the record holds it.)"""
+
+    def __init__(self, path, step):
+        self.path, self.step, self.waited = path, step, False
+
+    def __call__(self, work):
+        error = work.exception()
+        if error is None:
+            return
+        traceback.clear_frames(error.__traceback__)
+        if not self.waited:
+            print(f"clarke.record: {self.path}, step {self.step}: nothing was written: {error}", file=sys.stderr)
+
+
 class record:
     """with clarke.record("run/", model): loss = loss_fn(model(x), y); loss.backward()
 
@@ -217,7 +233,7 @@ class record:
                  ema: AveragedModel | tuple[AveragedModel, float] | None = None, step: int = 0, append: bool = False, background: bool = False, trees: bool = False,
                  again: bool | Callable[[], torch.Tensor] = True, accumulate: bool = False) -> None:
         self.path, self.model, self.light, self.optimizer, self.step = os.fspath(path), model, light, optimizer, step
-        self.append, self.background, self.work, self.waited = append, background, None, False
+        self.append, self.background, self.work, self.unheard = append, background, None, Unheard(self.path, step)
         self.accumulate, self.aside, self.enabled, self.ema, self.updates = accumulate, {}, None, ema, []
         self.require_apart()
         self.trace = Trace(light, kinks.WATCHED, kinks.may_be_compared if background else kinks.compared,
@@ -397,7 +413,7 @@ class record:
         if self.again is not None:
             self.again.forget()
         self.given = self.gradients = self.hooked = None
-        self.hooks, self.modes = [], []
+        self.hooks, self.modes, self.differentiated = [], [], []
         self.parameters = self.buffers = self.all_names = self.before = self.start = self.after = {}
 
     # ---- Afterwards
@@ -450,7 +466,7 @@ class record:
             self.finish(run, graph, nodes, batch, made)
             return
         self.work = later(self.behind, run, graph, nodes, batch, made)
-        self.work.add_done_callback(self.tell)
+        self.work.add_done_callback(self.unheard)
 
     def require_seen(self):
         for why in self.trace.refusals + self.trace.functions:
@@ -479,7 +495,7 @@ class record:
         self.trace.let_go()
         self.program, self.branches, self.whole, self.after = program, [], False, {}
         self.work = later(self.behind_repeated, {**program.run, "steps": [step]})
-        self.work.add_done_callback(self.tell)
+        self.work.add_done_callback(self.unheard)
         return True
 
     def behind_repeated(self, run):
@@ -559,7 +575,7 @@ class record:
     def wait(self):
         """Until what was recorded in the background is written; a step that is refused is refused here."""
         if self.work is not None:
-            self.waited = True
+            self.unheard.waited = True
             self.work.result()
         for added in self.added:
             added.result()
@@ -567,16 +583,7 @@ class record:
     def behind_it(self, add):
         """The optimizer's step, when the record is written."""
         self.added.append(later(add))
-        self.added[-1].add_done_callback(self.tell)
-
-    def tell(self, work):
-        """Nobody may have waited for it: a step that was not written is not passed over in silence."""
-        error = work.exception()
-        if error is None:
-            return
-        traceback.clear_frames(error.__traceback__)
-        if not self.waited:
-            print(f"clarke.record: {self.path}, step {self.step}: nothing was written: {error}", file=sys.stderr)
+        self.added[-1].add_done_callback(self.unheard)
 
     def follow(self, folder, run, graph):
         """Puts the step behind those of the folder, which must be of the same graph, made in the same way. (What was there.)"""

@@ -520,32 +520,32 @@ class Repeated:
             return whole.as_strided(t.shape, t.stride(), t.storage_offset())
         return t.detach().clone()
 
+    def value(self, values, slot):
+        if slot not in values:
+            values[slot] = Value(self.numbers.get(slot), None, self.program.marked[slot])
+        return values[slot]
+
+    def filled(self, values, tree):
+        """With a value in the place of each slot. (A function of made()'s would hold itself, and all values, until Python looks for rings.)"""
+        if type(tree) is Slot:
+            return self.value(values, tree.number)
+        if type(tree) in (tuple, list):
+            return type(tree)([self.filled(values, item) for item in tree])
+        return {key: self.filled(values, item) for key, item in tree.items()} if type(tree) is dict else tree
+
     def made(self):
         """(graph, nodes that AD differentiates): of the program, with the numbers of this step."""
         program, values = self.program, {}
-
-        def value(slot):
-            if slot not in values:
-                values[slot] = Value(self.numbers.get(slot), None, program.marked[slot])
-            return values[slot]
-
-        def filled(tree):
-            if type(tree) is Slot:
-                return value(tree.number)
-            if type(tree) in (tuple, list):
-                return type(tree)([filled(item) for item in tree])
-            return {key: filled(item) for key, item in tree.items()} if type(tree) is dict else tree
-
         nodes = []
         for i, event in enumerate(program.events):
             node = copy.copy(event.node)
-            node.args, node.kwargs, node.results = filled(event.args), filled(event.kwargs), filled(event.results)
+            node.args, node.kwargs, node.results = (self.filled(values, tree) for tree in (event.args, event.kwargs, event.results))
             node.grad_outputs, node.grad_inputs = self.handed.get(i, ((), ()))
             nodes.append(node)
         graph = copy.copy(program.graph)
-        graph.x, graph.y = value(program.x.number), value(program.y.number)
+        graph.x, graph.y = self.value(values, program.x.number), self.value(values, program.y.number)
         graph.recorded = {name: (nodes[n], i) for name, (n, i) in program.recorded.items()}
-        graph.names = {id(value(slot)): name for slot, name in program.named.items()}
+        graph.names = {id(self.value(values, slot)): name for slot, name in program.named.items()}
         graph.initializers = self.start
         return graph, [nodes[i] for i in program.differentiated]
 
@@ -557,3 +557,4 @@ class Repeated:
         """The same, and of what is kept."""
         self.forget()
         self.numbers, self.handed, self.start = {}, {}, {}
+        self.record = self.trace = None  # else they would hold one another
