@@ -55,6 +55,7 @@ static const struct {
     {"Add", lower_arithmetic, 7, 2, 2, 1, 0, ""},
     {"And", lower_whole, 7, 2, 2, 1, 0, ""},
     {"Asinh", lower_stated_function, 9, 1, 1, 1, 0, ""},
+    {"Atan", lower_function, 7, 1, 1, 1, 0, ""},
     {"Atanh", lower_stated_function, 9, 1, 1, 1, 0, ""},
     {"Attention", lower_attention, 23, 3, 6, 4, 0, ATTENTION},
     {"Attention", lower_attention, 24, 3, 7, 4, 0, ATTENTION},
