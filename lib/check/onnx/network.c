@@ -132,7 +132,7 @@ static const struct {
     {"GlobalMaxPool", lower_global_maximum, 7, 1, 1, 1, 0, ""},
     {"Greater", lower_whole, 7, 2, 2, 1, 0, ""},
     {"GreaterOrEqual", lower_whole, 12, 2, 2, 1, 0, ""},
-    {"GridSample", lower_grid, 16, 2, 2, 1, 0, "align_corners:b mode:s padding_mode:s"},
+    {"GridSample", lower_grid, 16, 2, 2, 1, 1, "align_corners:b mode:s padding_mode:s"},
     {"GroupNormalization", lower_groups, 18, 3, 3, 1, 0, "epsilon:f num_groups:i"},
     {"GroupNormalization", lower_groups, 21, 3, 3, 1, 0, "epsilon:f num_groups:i stash_type:i"},
     {"HardSigmoid", lower_hard, 7, 1, 1, 1, 2, "alpha:f beta:f"},
