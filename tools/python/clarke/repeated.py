@@ -202,7 +202,7 @@ class Program:
         self.numbers = None
 
     def places_of(self, written, graph, places):
-        """Of tensors by their names in the trace's file: where each comes from. (a slot, None), or (an operator, which of the gradients of its results)"""
+        """Tensors by their names in the trace's file: where each comes from. (a slot, None), or (an operator, which of the gradients of its results)"""
         for name, t in written.items():
             node, i = graph.recorded[name.partition("/")[2]]
             if name.startswith("gradient/"):
