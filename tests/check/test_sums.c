@@ -10,18 +10,15 @@
 
 /* c times `number`, beside what was recorded, one rounding being made. */
 static nearness
-judge(long above, unsigned long below, long number, long recorded)
+judge(long above, unsigned long below, long number, long recorded_as)
 {
   unit u = {0, integer_zero()};
   coefficient c = {0};
   RATIONAL(q);
-  INTEGER(a);
-  INTEGER(r);
+  recorded a = {(double)number, {0}}, r = {(double)recorded_as, {0}};
   sum *s = sums(1);
   mpz_set_ui(&u.common, 6);
   mpq_set_si(&q, above, below);
-  mpz_set_si(&a, number);
-  mpz_set_si(&r, recorded);
   coefficient_set(&c, &u, &q);
   ck_assert(c.q == &q && c.plain == (below == 1 && labs(above) == 1));
   sum_add(s, &u, FLOAT, &c, &a, NULL, 0);

@@ -378,6 +378,12 @@ smooth_by_mpfr(mpfr_t y, function f, bool slope, const rational *q)
     ((f == F_SIN) != slope ? mpfr_sin : mpfr_cos)(y, x, MPFR_RNDN);
   if (f == F_COS && slope)
     mpfr_neg(y, y, MPFR_RNDN);
+  if (f == F_ATAN && slope) {
+    mpfr_sqr(t, x, MPFR_RNDN);
+    mpfr_add_ui(t, t, 1, MPFR_RNDN);
+    mpfr_ui_div(y, 1, t, MPFR_RNDN);
+  } else if (f == F_ATAN)
+    mpfr_atan(y, x, MPFR_RNDN);
   if (f == F_ELU && mpfr_sgn(x) >= 0)
     mpfr_set(y, x, MPFR_RNDN);
   if (f == F_ELU && mpfr_sgn(x) >= 0 && slope)
@@ -486,8 +492,8 @@ START_TEST(smooth_functions_enclose)
   mpfr_init2(value, 2000);
   session_set_bits(_i % 2 == 0 ? 64 : 200);
   for (int round = 0; round < 400; round++) {
-    const function f = (function)(round % 11);
-    const bool slope = round / 11 % 2, inside = function_has_domain(f);
+    const function f = (function)(round % 12);
+    const bool slope = round / 12 % 2, inside = function_has_domain(f);
     interval x = interval_nought(), y = interval_nought(), wide = interval_nought();
     rational r = rational_zero();
 
@@ -525,6 +531,34 @@ START_TEST(smooth_functions_enclose)
     interval_clear(&wide);
   }
   mpfr_clear(value);
+  session_set_bits(64);
+}
+END_TEST
+
+/* An angle of up to 4001 bits before the point, and as many behind, on either side: numbers of 9000 bits tell it from all others. */
+START_TEST(large_angles)
+{
+  mpfr_t at, value;
+
+  mpfr_inits2(9000, at, value, (mpfr_ptr)NULL);
+  session_set_bits(_i % 2 == 0 ? 64 : 200);
+  for (int round = 0; round < 40; round++) {
+    const function f = (function[]){F_SIN, F_COS, F_ATAN}[round % 3];
+    interval x = interval_nought(), y = interval_nought();
+
+    draw_rational(&x.lo, 40);
+    if (mpq_sgn(&x.lo) == 0)
+      mpq_set_si(&x.lo, -7, 3);
+    mpq_mul_2exp(&x.lo, &x.lo, draw(round < 20 ? 100 : 3900));
+    mpq_set(&x.hi, &x.lo);
+    function_value(&y, f, &x);
+    mpfr_set_q(at, &x.lo, MPFR_RNDN);
+    (f == F_SIN ? mpfr_sin : f == F_COS ? mpfr_cos : mpfr_atan)(value, at, MPFR_RNDN);
+    check_encloses_within(&y, value, 16);
+    interval_clear(&x);
+    interval_clear(&y);
+  }
+  mpfr_clears(at, value, (mpfr_ptr)NULL);
   session_set_bits(64);
 }
 END_TEST
@@ -1530,6 +1564,7 @@ main(void)
   tcase_add_loop_test(t, functions_enclose, 0, 2);
   tcase_add_test(t, jumps_are_told);
   tcase_add_loop_test(t, smooth_functions_enclose, 0, 2);
+  tcase_add_loop_test(t, large_angles, 0, 2);
   tcase_add_test(t, series_of_erf);
   tcase_add_loop_test(t, series_are_taylors, 0, 7);
   tcase_add_test(t, what_is_exact_stays_exact);
