@@ -4,10 +4,10 @@
 #include "check/proof.h"
 #include "check/base/lines.h"
 #include "check/kernel/evaluate.h"
-#include "check/kernel/fingerprint.h"
 #include "check/kernel/near.h"
 #include "check/kernel/tape.h"
 #include "check/onnx/builder.h"
+#include "check/onnx/fingerprint.h"
 #include "check/onnx/inputs.h"
 #include "check/onnx/network.h"
 

@@ -1,6 +1,7 @@
 /* No function but 1 / x, sine, cosine and the derivatives falls anywhere: an end of the result comes from the same end of the argument. */
 #include "check/base/function.h"
 
+#include "check/base/arctangent.h"
 #include "check/base/circle.h"
 #include "check/base/erf.h"
 
@@ -100,9 +101,9 @@ elu_slope_end(rational *end, const rational *t, bool up)
 const char *
 function_name(function f)
 {
-  static const char *const names[] = {"exp",   "erf",   "softplus",   "normal", "normal-tanh", "elu",
-                                      "sin",   "cos",   "reciprocal", "root",   "log",         "above",
-                                      "floor", "round", "truncate",   "held"};
+  static const char *const names[] = {"exp",   "erf",   "softplus", "normal",     "normal-tanh", "elu",
+                                      "sin",   "cos",   "atan",     "reciprocal", "root",        "log",
+                                      "above", "floor", "round",    "truncate",   "held"};
   return names[f];
 }
 
@@ -225,6 +226,20 @@ reciprocal(interval *y, const interval *x)
   interval_set(y, &t.lo, &t.hi);
 }
 
+/* y = 1 / (1 + x^2) */
+static void
+arctangent_slope(interval *y, const interval *x)
+{
+  INTERVAL(square);
+  INTERVAL(t);
+  interval_mul(&square, x, x);
+  if (mpq_sgn(&square.lo) < 0)
+    mpq_set(&square.lo, &zero);
+  interval_add(&t, &exactly_one, &plus_one);
+  interval_add(&t, &square, &plus_one);
+  reciprocal(y, &t);
+}
+
 /* One end of log t, t > 0. */
 static void
 logarithm(rational *end, const rational *t, bool up)
@@ -276,6 +291,7 @@ function_value(interval *y, function f, const interval *x)
             : f == F_SOFTPLUS    ? softplus
             : f == F_NORMAL_TANH ? logistic
             : f == F_ELU         ? elu_end
+            : f == F_ATAN        ? arctangent_end
             : f == F_ROOT        ? sqrt_end
             : f == F_ABOVE       ? above_end
             : f == F_FLOOR       ? floor_end
@@ -310,6 +326,8 @@ function_slope(interval *y, function f, const interval *x)
     mpq_neg(&t.hi, &t.hi);
     mpq_swap(&t.lo, &t.hi);
   }
+  if (f == F_ATAN)
+    arctangent_slope(&t, x);
   if (f == F_ELU)
     at_ends(&t, x, elu_slope_end);
   if (f == F_RECIPROCAL || f == F_LOG)

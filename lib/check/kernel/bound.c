@@ -88,10 +88,7 @@ static void
 option_row(bounds *b, const cell *c, size_t k, size_t o)
 {
   const touch *t = &b->p->touched[k];
-  if (t->n > 2)
-    whole_row(b->p, c, k, o + 1, 0);
-  else
-    kink_row(b->p, c, k, is_window(t) ? o + 1 : 0, 0);
+  kink_row(b->p, c->slope, c, k, is_window(t) ? o + 1 : 0, 0, t->n <= 2);
 }
 
 /* The rows of touched kink j, n numbers each, of which none is zero. */

@@ -46,7 +46,7 @@ check_cell(claim *q)
     note_moves(q->p, &q->c, &d, found);
     tangents_free(&d);
   }
-  must_move_or_rest(q->p, &q->c, found);
+  must_move(q->p, &q->c, found, true);
   free(found);
 }
 
@@ -235,25 +235,12 @@ check_dead(claim *q, const cell *given)
             "%s: its argument is not affine, nor is it but for a factor", kink(q->p, k).text);
     if (q->c.side[k] < 0)
       mpq_neg(&value, &value);
-    kink_row(q->p, given, k, a, b);
+    kink_row(q->p, given->slope, given, k, a, b, true);
     add_gradient(q, &value);
     next = t->slope + b + 1;
     require(!zeros(q->net->gradient, q->net->n_wrt), "%s: its argument has derivative zero", kink(q->p, k).text);
   }
   require(zeros(q->sum, q->net->n_wrt), "the combination of the derivatives is not zero");
-}
-
-/* to += by * the derivative of the loss along the moves under those slopes, of a leaf or of AD. */
-static void
-add_tangent(claim *q, interval *to, const rational *slope, const rational *by, bool leaf)
-{
-  INTERVAL(t);
-  motion d = tangents(q->p, slope);
-  if (leaf)
-    must_be_still(q->p, &q->c, &d);
-  tangent_loss(&t, &d);
-  tangents_free(&d);
-  interval_add(to, &t, by);
 }
 
 /* `leaf`: along v AD's output exceeds the gradient under the sides. */
@@ -263,7 +250,7 @@ check_leaf(claim *q)
   INTERVAL(margin);
   cell_settle(&q->c, q->p, true);
   interval_add(&margin, q->output, &plus_one);
-  add_tangent(q, &margin, q->c.slope, &minus_one, true);
+  add_loss_tangent(&margin, q->p, q->c.slope, &minus_one, &q->c);
   require(interval_sign(&margin, "whether AD's output is separated from this cell") > 0,
           "AD's output is not separated from this cell");
 }
@@ -336,7 +323,7 @@ check_separator(claim *q, bool bound)
   if (bound)
     q->open = bound_begin(q->p, &q->c, q->ad);
   else
-    add_tangent(q, &output, q->ad, &plus_one, false);
+    add_loss_tangent(&output, q->p, q->ad, &plus_one, NULL);
   next_line("tree");
   fprintf(account, "%s near the weights: at most %zu\n", bound ? "Families of sign patterns" : "Sign patterns",
           tree_read(&q->path, &rules, q));

@@ -49,7 +49,6 @@ typedef struct {
   touch *touched;
   pthread_mutex_t touching; /* held by who adds one */
   tie_rule ties[N_TIE_RULES];
-  size_t last_window;   /* of the WINDOW steps; 0: none, and these are not computed */
   uint8_t **degree;     /* with no sides given, as in cell */
   size_t ***same;       /* [step][sample][entry / apart]; NULL: not known. Read by same_as */
   size_t *n_same;       /* of each sample (or all, coupled): how many numbers there are for what is no constant */

@@ -23,9 +23,10 @@ size_t next_option(const point *p, const cell *c, size_t k);
 /* Under a direction with tangents d, touched kinks that are not flat and have a side must move to it, the
  * side's option above each other, or not at all; notes in moved, an array like slopes, which have. */
 void note_moves(const point *p, const cell *c, const motion *d, bool *moved);
-void must_move(const point *p, const cell *c, const bool *moved);         /* all that are not flat must have */
-void must_move_or_rest(const point *p, const cell *c, const bool *moved); /* or have a gradient zero under the cell */
-/* Under moves with tangents d, what has no side and is not flat must not move: its side does not matter. */
-void must_be_still(const point *p, const cell *c, const motion *d);
+/* All that are not flat must have; or, where they may rest, have a gradient zero under the cell. */
+void must_move(const point *p, const cell *c, const bool *moved, bool may_rest);
+/* Adds `by` times the derivative of the loss along the network's move, under the slopes. still: a cell, or NULL; what has no side in
+ * it, and is not flat, must not move: its side does not matter. */
+void add_loss_tangent(interval *to, const point *p, const rational *slope, const rational *by, const cell *still);
 
 #endif

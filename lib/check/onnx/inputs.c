@@ -2,10 +2,10 @@
 #include "check/onnx/inputs.h"
 #include "check/base/allocate.h"
 #include "check/base/lines.h"
-#include "check/kernel/fingerprint.h"
 #include "check/kernel/statement.h"
 #include "check/kernel/tape.h"
 #include "check/onnx/choose.h"
+#include "check/onnx/fingerprint.h"
 #include "check/onnx/surrogate.h"
 
 #include <stdlib.h>

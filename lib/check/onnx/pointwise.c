@@ -204,7 +204,7 @@ lower_sigmoid(builder *b)
   put_logistic(b, &b->in[0], b->op[0] == 'T');
 }
 
-/* Cos, Erf, Exp, Log, Reciprocal, Sin, Softplus, Sqrt. */
+/* Atan, Cos, Erf, Exp, Log, Reciprocal, Sin, Softplus, Sqrt. */
 void
 lower_function(builder *b)
 {
@@ -212,7 +212,8 @@ lower_function(builder *b)
     const char *name;
     function of;
   } all[] = {{"Erf", F_ERF},           {"Exp", F_EXP},   {"Log", F_LOG}, {"Reciprocal", F_RECIPROCAL},
-             {"Softplus", F_SOFTPLUS}, {"Sqrt", F_ROOT}, {"Sin", F_SIN}, {"Cos", F_COS}};
+             {"Softplus", F_SOFTPLUS}, {"Sqrt", F_ROOT}, {"Sin", F_SIN}, {"Cos", F_COS},
+             {"Atan", F_ATAN}};
   size_t i = 0;
   if (strcmp(b->op, "Sqrt") == 0 && of_floats(b)) {
     lower_floats(b);

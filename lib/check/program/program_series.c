@@ -7,14 +7,10 @@
 #include <string.h>
 
 static void
-interval_div(interval *y, const interval *a, const interval *b)
+divide(interval *y, const interval *a, const interval *b)
 {
-  INTERVAL(t);
   require(interval_sign(b, "whether a divisor is zero") != 0, "a division by zero, or a derivative that is infinite");
-  mpq_inv(&t.lo, &b->hi);
-  mpq_inv(&t.hi, &b->lo);
-  interval_mul(y, a, &t);
-  interval_round(y);
+  interval_div(y, a, b);
 }
 
 /* One end of exp, log, sqrt, tanh or sigmoid of q: they increase. */
@@ -127,7 +123,7 @@ series_div(interval *y, const interval *a, const interval *b, size_t n)
       interval_addmul(&sum, &b[j], &y[k - j]);
     interval_set(&t, &a[k].lo, &a[k].hi);
     interval_add(&t, &sum, &minus_one);
-    interval_div(&y[k], &t, &b[0]);
+    divide(&y[k], &t, &b[0]);
   }
 }
 
@@ -194,7 +190,7 @@ derivative_term(interval *w, const char *f, const interval *u, const interval *y
     for (size_t j = 1; j <= k; j++)
       interval_addmul(&sum, &divisor[j], &w[k - j]);
     interval_add(&t, &sum, &minus_one);
-    interval_div(&w[k], &t, divisor);
+    divide(&w[k], &t, divisor);
   } else { /* y, 1 - y^2, y - y^2 */
     interval_set(&w[k], &zero, &zero);
     if (!tanh || k == 0)

@@ -18,7 +18,7 @@ typedef struct {
 
 #define CLARKE_SERIES_REACH 0x1p-5
 
-/* False: there is no series for it, or not there (SIN, COS and EXP far away; where x is not finite). */
+/* False: there is no series for it, or not there (SIN, COS, ATAN and EXP far away; where x is not finite). */
 bool clarke_series_point(clarke_point *p, double x, clarke_function function, bool slope);
 
 /* y encloses the function on all of x, with an error near 2^-precision beside that of x; y may be x. False, and y as it was: the function is not

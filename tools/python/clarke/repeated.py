@@ -14,6 +14,9 @@ from dataclasses import dataclass
 
 import torch
 
+from .files import array
+from .folder import text_of_entry
+from .model import Template
 from .operators import IGNORED
 from .refused import Refused
 from .trace import CHANGED_IN_BACKWARD, REPLACED, Node, Operator, Value, place, source_line, values_in, version, written
@@ -180,12 +183,11 @@ class Program:
     def keep(self, record, graph, loss, run, differentiated):
         """The graph, and what is said of the step, without its tensors."""
         trace, places = record.trace, {id(n): i for i, n in enumerate(record.trace.nodes)}
-        self.recorded = {name: (places[id(n)], i) for name, (n, i) in graph.recorded.items()}
-        self.differentiated = [places[id(n)] for n in differentiated]
-        self.named = {self.numbers[key]: name for key, name in graph.names.items() if key in self.numbers}
+        self.asked = [i for i in (places[id(n)] for n in differentiated) if self.events[i].watched]
         if loss is not trace.loss:  # it is multiplied by a number
             raise Unalike
         self.run = {**run, "steps": [dict(run["steps"][-1])]}
+        self.known, self.template = None, None
         self.graph = copy.copy(graph)
         self.initializers, self.trained_in = list(graph.initializers), sorted(record.trained_in(graph))
         self.graph.parameters = self.graph.buffers = self.graph.initializers = self.graph.recorded = self.graph.names = {}
@@ -194,17 +196,31 @@ class Program:
         self.x, self.y = (Slot(self.numbers[id(v)]) for v in (self.x, self.y))
         addresses = {place(p)[0]: name for name, p in record.parameters.items()}
         slots = {self.numbers[id(v)]: v for n in trace.nodes for v in values_in((n.reads, n.results))}
+        self.traced = dict(self.places_of(record.everything(graph), graph, places))
         self.kept = sorted({self.x.number, self.y.number, *self.read_later()})
         self.of_parameters = {slot: addresses[slots[slot].place[0]] for slot in self.kept if slots[slot].place[0] in addresses}
         self.numbers = None
 
+    def places_of(self, written, graph, places):
+        """Tensors by their names in the trace's file: where each comes from. (a slot, None), or (an operator, which of the gradients of its results)"""
+        for name, t in written.items():
+            node, i = graph.recorded[name.partition("/")[2]]
+            if name.startswith("gradient/"):
+                yield name, (places[id(node)], i)
+            else:
+                yield name, (self.numbers[next(id(v) for v in values_in(node.results) if v.tensor is t)], None)
+
     def read_later(self):
         """The slots whose numbers are written, or looked at where a kink may be."""
-        for i in {n for n, _ in self.recorded.values()}:
-            yield from (slot.number for slot in self.events[i].results if type(slot) is Slot)
-        for event in (self.events[i] for i in self.differentiated):
-            if event.watched:
-                yield from (slot.number for slot in (*event.args, *event.results) if type(slot) is Slot)
+        yield from (at for at, i in self.traced.values() if i is None)
+        for event in (self.events[i] for i in self.asked):
+            yield from (slot.number for slot in (*event.args, *event.results) if type(slot) is Slot)
+
+    def texts(self, run):
+        """Those of entries of run.json that are the program's own."""
+        if self.known is None:
+            self.known = {key: text_of_entry(value) for key, value in self.run.items() if key not in ("graph", "steps")}
+        return {key: text for key, text in self.known.items() if run[key] is self.run[key]}
 
     def holds(self, record):
         """Is the model the same, and how PyTorch computes?"""
@@ -520,34 +536,37 @@ class Repeated:
             return whole.as_strided(t.shape, t.stride(), t.storage_offset())
         return t.detach().clone()
 
-    def made(self):
-        """(graph, nodes that AD differentiates): of the program, with the numbers of this step."""
-        program, values = self.program, {}
+    def filled(self, tree):
+        """With a value in the place of each slot."""
+        if type(tree) is Slot:
+            return Value(self.numbers.get(tree.number), None, self.program.marked[tree.number])
+        if type(tree) in (tuple, list):
+            return type(tree)([self.filled(item) for item in tree])
+        return {key: self.filled(item) for key, item in tree.items()} if type(tree) is dict else tree
 
-        def value(slot):
-            if slot not in values:
-                values[slot] = Value(self.numbers.get(slot), None, program.marked[slot])
-            return values[slot]
-
-        def filled(tree):
-            if type(tree) is Slot:
-                return value(tree.number)
-            if type(tree) in (tuple, list):
-                return type(tree)([filled(item) for item in tree])
-            return {key: filled(item) for key, item in tree.items()} if type(tree) is dict else tree
-
-        nodes = []
-        for i, event in enumerate(program.events):
-            node = copy.copy(event.node)
-            node.args, node.kwargs, node.results = filled(event.args), filled(event.kwargs), filled(event.results)
+    def asked(self):
+        """The nodes that may have kinks, with the numbers of this step."""
+        for i in self.program.asked:
+            event, node = self.program.events[i], copy.copy(self.program.events[i].node)
+            node.args, node.kwargs, node.results = (self.filled(tree) for tree in (event.args, event.kwargs, event.results))
             node.grad_outputs, node.grad_inputs = self.handed.get(i, ((), ()))
-            nodes.append(node)
-        graph = copy.copy(program.graph)
-        graph.x, graph.y = value(program.x.number), value(program.y.number)
-        graph.recorded = {name: (nodes[n], i) for name, (n, i) in program.recorded.items()}
-        graph.names = {id(value(slot)): name for slot, name in program.named.items()}
-        graph.initializers = self.start
-        return graph, [nodes[i] for i in program.differentiated]
+            yield node
+
+    def batch(self):
+        return {name: array(self.numbers[slot.number]) for name, slot in (("x", self.program.x), ("y", self.program.y))}
+
+    def traced(self):
+        """The tensors of the trace's file, by their names there."""
+        return {name: self.numbers[at] if i is None else self.handed[at][0][i] for name, (at, i) in self.program.traced.items()}
+
+    def model(self):
+        """The parts of graph.onnx."""
+        program = self.program
+        if program.template is None:
+            graph = copy.copy(program.graph)
+            graph.x, graph.y, graph.initializers = self.filled(program.x), self.filled(program.y), self.start
+            program.template = Template(graph, torch.__version__)
+        return program.template.parts(self.start)
 
     def forget(self):
         """Lets go of all tensors."""
@@ -557,3 +576,4 @@ class Repeated:
         """The same, and of what is kept."""
         self.forget()
         self.numbers, self.handed, self.start = {}, {}, {}
+        self.record = self.trace = None  # else they would hold one another

@@ -736,23 +736,27 @@ class Functions(TorchFunctionMode):
             self.before()
             others = [*args[2:], *(a for name, a in kwargs.items() if name != "gradient")]
             self.watch(args[0], kwargs.get("gradient", args[1] if len(args) > 1 else None), any(a is not None and a is not False for a in others))
-        trace.running, repeated = True, trace.repeated
-        try:
-            out = function(*args, **kwargs) if repeated is None else self.backward_alone(args[0])
-        finally:
-            trace.running = False
-        with _disable_current_modes():
-            if repeated is not None:
+            if (repeated := trace.repeated) is not None:
+                self.run(self.backward_alone, args[0])
                 repeated.end(self.held)
+                return self.after()
+        out = self.run(function, *args, **kwargs)
+        with _disable_current_modes():
             self.after()
         return out
 
+    def run(self, function, *args, **kwargs):
+        self.trace.running = True
+        try:
+            return function(*args, **kwargs)
+        finally:
+            self.trace.running = False
+
     def backward_alone(self, loss):
         """loss.backward(), of which no mode sees what autograd runs, but what Python does."""
-        with _disable_current_modes():
-            one = torch.ones_like(loss)
-            with Heard(self.trace):
-                ENGINE((loss,), (one,), False, False, (), allow_unreachable=True, accumulate_grad=True)
+        one = torch.ones_like(loss)
+        with Heard(self.trace):
+            ENGINE((loss,), (one,), False, False, (), allow_unreachable=True, accumulate_grad=True)
 
 
 class Heard(TorchFunctionMode):

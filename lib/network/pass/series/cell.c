@@ -17,7 +17,7 @@
 #include <arb_poly.h>
 #endif
 
-#define FUNCTIONS (CLARKE_COS + 1)
+#define FUNCTIONS (CLARKE_ATAN + 1)
 #define CELLS (2 * CLARKE_CELL_LAST + 1)
 /* Terms that are tried, at most; bits of what is left out that are more than a level's precision. */
 #define MOST_TERMS 96
@@ -76,6 +76,15 @@ bell_series(arb_poly_t y, const arb_poly_t x, bool normal, long n, long precisio
   arb_clear(scale);
 }
 
+/* 1 / (1 + x^2). */
+static void
+arctangent_slope_series(arb_poly_t y, const arb_poly_t x, long n, long precision)
+{
+  arb_poly_mullow(y, x, x, 3, precision);
+  arb_poly_add_si(y, y, 1, precision);
+  arb_poly_inv_series(y, y, n, precision);
+}
+
 /* y: the integral of itself, whose value at x is the function's. */
 static void
 integrate(arb_poly_t y, const arb_t x, clarke_function function, long precision)
@@ -130,6 +139,10 @@ function_series(arb_poly_t y, const arb_t x, clarke_function function, long n, l
     break;
   case CLARKE_COS:
     arb_poly_sin_cos_series(other, y, argument, n, precision);
+    break;
+  case CLARKE_ATAN:
+    arctangent_slope_series(y, argument, n - 1, precision);
+    integrate(y, x, function, precision);
     break;
   default: /* ELU is asked for below 0 */
     arb_poly_exp_series(y, argument, n, precision);

@@ -57,7 +57,7 @@ tail_point(clarke_point *p, double x, clarke_function function, bool slope)
   const bool rises = function == CLARKE_SOFTPLUS && x > 0;
   double limit = 0;
 
-  if (!isfinite(x) || function == CLARKE_SIN || function == CLARKE_COS || (function == CLARKE_EXP && x > 0))
+  if (!isfinite(x) || function == CLARKE_SIN || function == CLARKE_COS || function == CLARKE_ATAN || (function == CLARKE_EXP && x > 0))
     return false;
   if (rises)
     limit = slope ? 1 : x;
