@@ -118,17 +118,17 @@ roundings_of(const step *st, size_t f)
   bool scaled = false;
   for (size_t i = 0; i < st->width && st->kind == LINEAR; i++) {
     const rational *c = st->factors[st->factor_row[f] * st->width + i].coef;
-    scaled = scaled || mpz_cmpabs(mpq_numref(c), mpq_denref(c)) != 0;
+    scaled = scaled || (c != &plus_one && mpz_cmpabs(mpq_numref(c), mpq_denref(c)) != 0);
   }
   return st->width + SPARE + (scaled ? SPARE_SCALED : 0);
 }
 
-/* Entry f of sample b, in doubles, as `known` or, where that is NULL, made here; where these do not tell, in integers. */
+/* Entry f of sample b with n roundings, in doubles, as `known` or, where that is NULL, made here; where these do not tell, in integers. */
 static nearness
-judge_entry(record *r, const step *st, const filter *known, const recorded *x, size_t type, size_t f, size_t b)
+judge_entry(record *r, const step *st, const filter *known, const recorded *x, size_t type, size_t f, size_t b,
+            size_t n)
 {
   filter quick = {0};
-  size_t n = roundings_of(st, f);
   if (known == NULL)
     add_entry((total){&quick, NULL}, r, st, f, b, type);
   nearness found = filter_judge(known != NULL ? known : &quick, type, n, x, r->exact);
@@ -147,11 +147,14 @@ judge_step(record *r, const step *st, const graph_value *v, const tensor *t)
   answer all = EXACT;
   size_t batch = r->p->net->batch;
   filter *known = !r->exact && product_fits(r, st) ? product_forward(r, st) : NULL;
-  for (size_t f = 0; f < st->n && all < REFUTED; f++)
+  for (size_t f = 0; f < st->n && all < REFUTED; f++) {
+    size_t n = roundings_of(st, f);
     for (size_t b = 0; b < batch && all < REFUTED; b++) {
       const filter *one = known != NULL ? &known[f * batch + b] : NULL;
-      all = answer_note(r, all, answer_of(EXACT, judge_entry(r, st, one, record_entry(r, v, t, f, b), t->type, f, b)));
+      const recorded *x = record_entry(r, v, t, f, b);
+      all = answer_note(r, all, answer_of(EXACT, judge_entry(r, st, one, x, t->type, f, b, n)));
     }
+  }
   free(known);
   return all;
 }
