@@ -91,7 +91,7 @@ def flags():
 def held(t):
     """Its numbers as they are now: memory is copied when somebody writes to it, or at once where PyTorch cannot do that."""
     try:
-        return torch._lazy_clone(t.detach())
+        return torch._lazy_clone(t.detach() if t.requires_grad else t)
     except (AttributeError, RuntimeError):
         return t.detach().clone()
 

@@ -28,6 +28,8 @@ ALIKE = {"t", "transpose", "addmm", "mm", "convolution", "view", "_unsafe_view",
          "nll_loss_forward"}
 OF_ACTIVATIONS = {"add", "sub", "mul"}
 TENSORS = (torch.Tensor, torch.nn.Parameter)
+current_node, last_number = torch._C._current_autograd_node, torch.autograd._get_sequence_nr
+is_grad_enabled, is_any_autocast_enabled = torch.is_grad_enabled, torch._C._is_any_autocast_enabled
 PLAIN = (bool, int, float, str, type(None), torch.dtype, torch.device, torch.layout, torch.memory_format)
 
 
@@ -297,13 +299,13 @@ class Repeated:
 
     def see(self, op, args, kwargs):
         """An operator that PyTorch runs."""
-        node = torch._C._current_autograd_node()
+        node = current_node()
         if node is not None or self.loss is not None:
             return self.behind(op, args, kwargs, node)
-        at = len(self.ran)
-        module, source = self.trace.modules[-1] if self.trace.modules else "", source_line()
+        modules, ran, events = self.trace.modules, self.ran, self.program.events
+        module, source = modules[-1] if modules else "", source_line()
         try:
-            event = self.program.events[at] if at < len(self.program.events) else None
+            event = events[len(ran)] if len(ran) < len(events) else None
             right = event is not None and self.is_next(event, op, args, kwargs, module, source)
         except Exception:  # whatever a tensor is, the trace has words for it
             right = False
@@ -311,15 +313,15 @@ class Repeated:
             self.tell()
             return self.trace.followed(op, self.trace.forward, op, args, kwargs)
         out = op(*args, **kwargs)
-        number = torch.autograd._get_sequence_nr() - 1
-        self.ran.append((op, args, kwargs, out, number, module, source, event.enabled))
+        number = last_number() - 1
+        ran.append((op, args, kwargs, out, number, module, source, event.enabled))
         if number - self.record.base != event.number or not self.take(event, out):
             self.tell()
         return out
 
     def is_next(self, event, op, args, kwargs, module, source):
-        return (op is event.op and module == event.module and source == event.source and torch.is_grad_enabled() == event.enabled
-                and not torch._C._is_any_autocast_enabled() and self.alike(event.args, args)
+        return (op is event.op and module == event.module and source == event.source and is_grad_enabled() == event.enabled
+                and not is_any_autocast_enabled() and self.alike(event.args, args)
                 and (not kwargs and not event.kwargs or (kwargs.keys() == event.kwargs.keys() and self.alike(event.kwargs.values(), [kwargs[k] for k in event.kwargs]))))
 
     def alike(self, wanted, given):
@@ -387,13 +389,15 @@ class Repeated:
         results = out if isinstance(out, (list, tuple)) else [out]
         if len(results) != len(event.results):
             return False
+        program, known = self.program, self.known
         for slot, t in zip(event.results, results):
             if (type(slot) is Slot) != isinstance(t, torch.Tensor):
                 return False
             if type(slot) is Slot:
-                if id(t) in self.known or t.stride() != self.program.strides[slot.number]:
+                number, now = slot.number, spot(t)
+                if id(t) in known or now[2] != program.strides[number]:
                     return False
-                self.meet(t, slot.number, spot(t), None, self.program.marked[slot.number])
+                self.meet(t, number, now, None, program.marked[number])
         return True
 
     # ---- The trace, from now on
