@@ -88,16 +88,18 @@ def retained(tensors):
 
 def autograd_nodes(root, base):
     """Autograd's nodes behind one, each with all by which two may differ: kind, name, place in the order in which they were made, and edges."""
-    seen, rest, said = {}, [root], []
+    seen, rest, said, behind = {}, [root], [], []
     while rest:
         node = rest.pop()
         if node is None or node in seen:
             continue
         seen[node] = len(seen)
         edges = node.next_functions
-        said.append((type(node), node.name(), node._sequence_nr() - base if edges else None, [i for _, i in edges], [n is None for n, _ in edges]))
-        rest += [n for n, _ in edges]
-    return list(seen), said, [[None if n is None else seen[n] for n, _ in node.next_functions] for node in seen]
+        nodes = [n for n, _ in edges]
+        said.append((type(node), node.name(), node._sequence_nr() - base if edges else None, [i for _, i in edges]))
+        behind.append(nodes)
+        rest += nodes
+    return list(seen), said, [[None if n is None else seen[n] for n in nodes] for nodes in behind]
 
 
 def ends(nodes):
@@ -264,6 +266,10 @@ class Taken:
         if self.told is not None:
             self.hold(self.at_once)
 
+    def hold_alone(self, held):
+        """hold() of what the trace does not know of, where no mode sees functions."""
+        self.grad_outputs, self.grad_inputs = copies(self.grad_outputs, held), copies(self.grad_inputs, held)
+
     def tell(self, node, at_once):
         """The trace gets what was handed on, and what is to come. (Its operators that are seen, of somebody's hooks, are put behind what ran before.)
         at_once: makes copies from now on, in the backward pass."""
@@ -275,10 +281,13 @@ class Taken:
     def hold(self, held):
         """held: makes a copy of a gradient, which a later change does not reach. (A parameter's may have the memory of what was handed on.)"""
         with torch._C.DisableTorchFunction():
-            self.grad_outputs, self.grad_inputs = ((tuple([g if g is None or held is None else held(g) for g in grads or ()]))
-                                                   for grads in (self.grad_outputs, self.grad_inputs))
+            self.hold_alone(held)
         if self.told is not None:
             self.told.grad_outputs, self.told.grad_inputs = self.grad_outputs, self.grad_inputs
+
+
+def copies(gradients, held):
+    return tuple([g if g is None or held is None else held(g) for g in gradients or ()])
 
 
 def same_plain(a, b):
@@ -496,8 +505,13 @@ class Repeated:
                 made[id(t)] = t, held(t)
             return made[id(t)][1]
 
-        for taken in self.taken.values():
-            taken.hold(kept)
+        if self.trace.repeated is self:
+            with torch._C.DisableTorchFunction():
+                for taken in self.taken.values():
+                    taken.hold_alone(kept)
+        else:
+            for taken in self.taken.values():
+                taken.hold(kept)
         if self.versions_now() != self.versions:
             self.trace.refuse(*CHANGED_IN_BACKWARD)
 
