@@ -85,7 +85,7 @@ typedef struct {
                       * read; NULL: none are */
   bool undefined;    /* these entries are NaN: a Softmax had nothing else there. Only a Where that does not choose them may read it */
   bool added;        /* some of the excluded are minus infinity by an Add: AD hands on to what was added to it what comes back there */
-  bool within;       /* a Constant node of a graph within a node has it */
+  bool within;       /* a graph within a node has it: no Constant of a branch, which may be named */
   bool bound;        /* of a Clip (or a Pad's value), read when the graph was built: never a
                       * parameter's */
 } clarke_value;
