@@ -259,7 +259,7 @@ within_reach(const clarke_step *s, const arb_t x, clarke_error *err)
 }
 
 clarke_status
-clarke_analytic_apply(clarke_matrix *y, const clarke_step *s, const clarke_matrix *x, bool slope, long precision, clarke_error *err)
+clarke_analytic_apply(clarke_matrix *y, const clarke_graph *g, const clarke_step *s, const clarke_matrix *x, bool slope, long precision, clarke_error *err)
 {
   size_t n = x->rows * x->cols;
   arb_ptr ball = _arb_vec_init((long)n);
@@ -269,7 +269,7 @@ clarke_analytic_apply(clarke_matrix *y, const clarke_step *s, const clarke_matri
   for (size_t e = 0; e < n && status == CLARKE_OK; e++) {
     clarke_matrix_get_ball(ball + e, x, e / x->cols, e % x->cols, 2 * precision);
     status = within_reach(s, ball + e, err);
-    if (slope || !clarke_series_ball(ball + e, ball + e, s->function, precision + 10))
+    if (slope || !clarke_series_ball(ball + e, g->kept, ball + e, s->function, precision + 10))
       (slope ? clarke_analytic_slope : clarke_analytic_value)(ball + e, ball + e, s->function, precision + 10);
   }
   if (status == CLARKE_OK)
