@@ -2,7 +2,7 @@
 #include "../draw.h"
 #include "../ok.h"
 
-#include "network/pass/analytic.h"
+#include "network/pass/domain.h"
 #include "network/pass/softmax.h"
 
 #include <math.h>
