@@ -217,6 +217,7 @@ typedef struct {
   clarke_surrogates surrogates; /* that it was built with */
   bool decided;                 /* a comparison of initializers was decided when the graph was built: near them it is the same */
   size_t capacity_values, capacity_steps;
+  struct clarke_kept *kept; /* what passes make once: polynomials of functions. NULL in a graph that is made by hand */
 } clarke_graph;
 
 bool clarke_pieces_are_valid(const clarke_pieces *p); /* kinks ascend; canonical rationals */
