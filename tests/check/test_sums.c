@@ -198,6 +198,8 @@ typedef struct {
   network net;
   point p;
   record r;
+  record_kept kept;
+  double *plain[2];
   step steps[2];
   tensor w, t;
   graph_value out;
@@ -248,6 +250,10 @@ draw_scene(scene *c, size_t groups, size_t filters, size_t places, size_t batch)
   c->net.batched = true;
   c->p.net = &c->net;
   c->r.p = &c->p;
+  c->r.kept = &c->kept;
+  c->kept.plain = c->plain;
+  free(c->plain[0]);
+  c->plain[0] = NULL;
   c->w.whole = c->weight;
   c->t.whole = c->gradient;
   draw_entries(c->x);
@@ -323,6 +329,7 @@ START_TEST(matrices_have_the_sums_of_their_terms)
     free(inputs);
     free(weights);
   }
+  free(c->plain[0]);
   free(c);
 }
 END_TEST
@@ -343,6 +350,7 @@ START_TEST(matrices_of_tiny_numbers_have_no_sums)
   free(found);
   c->factors[1].coef = &two;
   ck_assert(!product_fits(&c->r, &c->steps[1]));
+  free(c->plain[0]);
   free(c);
 }
 END_TEST
