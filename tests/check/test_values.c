@@ -9,6 +9,7 @@
 #include "check/kernel/line.h"
 #include "check/kernel/near.h"
 #include "check/onnx/network.h"
+#include "check/program/power_series.h"
 #include "check/program/program_series.h"
 #include "check/record/record_bound.h"
 #include "check/base/sequences.h"

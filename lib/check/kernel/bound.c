@@ -173,7 +173,7 @@ join_gains(bounds *b)
 
 /* ---- The tree */
 
-bounds *
+static bounds *
 bound_begin(const point *of, cell *c, const rational *ad)
 {
   size_t n = of->n_touched, all = 0;
@@ -203,19 +203,19 @@ bound_begin(const point *of, cell *c, const rational *ad)
   return b;
 }
 
-const cell *
+static const cell *
 bound_open(const bounds *b)
 {
   return &b->unsided;
 }
 
-bool
+static bool
 bound_branches(const bounds *b, const cell *c, size_t k)
 {
   return b->as[k] == k && c->side[k] == 0;
 }
 
-void
+static void
 bound_leaf(const bounds *b, const cell *c)
 {
   INTERVAL(sum);
@@ -234,3 +234,5 @@ bound_leaf(const bounds *b, const cell *c)
   require(interval_sign(&sum, "whether AD's output is separated from these cells") < 0,
           "AD's output is not separated from these cells");
 }
+
+const bound_rules open_bounds = {bound_begin, bound_open, bound_branches, bound_leaf};

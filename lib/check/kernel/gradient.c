@@ -13,22 +13,6 @@ output_entry(const point *p, size_t i)
   return p->net->map[i % p->net->n_outputs] * p->net->batch + i / p->net->n_outputs;
 }
 
-bool
-loss_ignores(const point *p, size_t sample)
-{
-  const tensor *ignored = p->net->own.ignored;
-  return ignored != NULL && mpq_equal(&p->target->value[sample], ignored->value);
-}
-
-size_t
-loss_counted(const point *p)
-{
-  size_t n = 0;
-  for (size_t b = 0; b < p->net->batch; b++)
-    n += !loss_ignores(p, b);
-  return n;
-}
-
 /* d, the n outputs of a sample, become the derivative of its cross entropy by them. */
 static void
 entropy_slopes(const point *p, interval *d, size_t n, size_t sample)

@@ -4,11 +4,8 @@
 
 #include "check/kernel/evaluate.h"
 
-size_t output_entry(const point *p,
-                    size_t i); /* of output i % n_outputs in sample i / n_outputs, in the output's step */
-/* Is the sample no part of cross entropy's mean, by its label; how many are part of it? */
-bool loss_ignores(const point *p, size_t sample);
-size_t loss_counted(const point *p);
+/* Where output i % n_outputs in sample i / n_outputs is, among the entries of the output's step. */
+size_t output_entry(const point *p, size_t i);
 interval *loss_slopes(const point *p);             /* [sample * n_outputs + output]: the loss's derivative by it */
 void tangent_loss(interval *sum, const motion *d); /* the derivative of the loss along that motion */
 /* Gradients, into the network's, under a cell (or NULL), settled, of those slopes: then nothing comes from what is constant.

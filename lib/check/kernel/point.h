@@ -92,6 +92,9 @@ size_t rows_of_sources(const step *st); /* likewise */
 size_t options(const point *p, size_t s, size_t e, const rational *slope, const size_t **at, const rational **by,
                size_t *alone);
 size_t read_step(const step *st); /* the step whose entries the windows of a step have */
+/* Is the sample no part of cross entropy's mean, by its label; how many are part of it? */
+bool loss_ignores(const point *p, size_t sample);
+size_t loss_counted(const point *p);
 void weigh(const step *st, const factor *t, bool derivative, rational *q); /* its number; or that's by the weight */
 
 #endif

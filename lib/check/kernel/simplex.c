@@ -31,15 +31,6 @@ typedef struct {
   interval *change; /* [cell * rank + pivot]: what it adds to AD's gradient there */
 } simplices;
 
-int
-own_side(const point *at, const rational *slopes, size_t k)
-{
-  const touch *t = &at->touched[k];
-  if (is_window(t))
-    return tie_side(at, t);
-  return mpq_equal(&slopes[t->slope], &t->left) ? -1 : mpq_equal(&slopes[t->slope], &t->right);
-}
-
 /* ---- Blocks */
 
 /* `block N K K ...`. open: settled with no sides. */

@@ -208,10 +208,13 @@ read_ties(point *p, rational *ad)
 }
 
 int
-tie_side(const point *p, const touch *t)
+own_side(const point *p, const rational *ad, size_t k)
 {
-  size_t i = rule_of(p, t->step);
-  return mpq_sgn(&p->ties[i].shared) != 0 ? 0 : p->ties[i].last ? (int)t->last + 1 : 1;
+  const touch *t = &p->touched[k];
+  const tie_rule *rule = &p->ties[is_window(t) ? rule_of(p, t->step) : 0];
+  if (!is_window(t))
+    return mpq_equal(&ad[t->slope], &t->left) ? -1 : mpq_equal(&ad[t->slope], &t->right);
+  return mpq_sgn(&rule->shared) != 0 ? 0 : rule->last ? (int)t->last + 1 : 1; /* 0: it takes several */
 }
 
 void

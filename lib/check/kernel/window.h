@@ -14,8 +14,8 @@ size_t window_place(point *p, size_t s, size_t e, const bool *among);
 /* Reads the tie rules of the operators with windows: what they give the touched windows, among AD's slopes;
  * how many these are. */
 size_t read_ties(point *p, rational *ad);
-int tie_side(const point *p, const touch *t);      /* of the option AD takes; 0: it takes several */
-void next_side(const point *p, cell *c, size_t k); /* of a branch on touched kink k: the first, ... or none */
+int own_side(const point *p, const rational *ad, size_t k); /* that touched kink k has by AD's slopes; 0: none */
+void next_side(const point *p, cell *c, size_t k);          /* of a branch on touched kink k: the first, ... or none */
 /* A sign, or a window's letter or number, at the text's beginning, which goes on behind it. */
 int side_named(const point *p, size_t k, const char **text);
 /* In a line of `dead`: a letter, of another option than the side of window k; of a kink, nothing. */

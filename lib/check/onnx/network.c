@@ -16,7 +16,6 @@
 #include "check/onnx/jump.h"
 #include "check/onnx/linear.h"
 #include "check/onnx/loss.h"
-#include "check/onnx/masked.h"
 #include "check/onnx/normalization.h"
 #include "check/onnx/optimizer.h"
 #include "check/onnx/pointwise.h"
@@ -481,6 +480,20 @@ lifts(const builder *b, lowering lower)
                       lower_extremum, lower_einsum, lower_concat, lower_sum, lower_rounded));
 }
 
+/* Constants that are computed when the network is built: of integers, or of floats that are no parameters. Is the node one? */
+static bool
+lower_computed(builder *b, lowering lower)
+{
+  bool arithmetic = lower == lower_arithmetic, roots = lower == lower_power || strcmp(b->op, "Sqrt") == 0;
+  if ((arithmetic || lower == lower_negation) && of_integers(b))
+    lower_whole(b);
+  else if ((arithmetic || roots) && of_floats(b))
+    lower_floats(b);
+  else
+    return false;
+  return true;
+}
+
 /* The node, whose inputs are found. */
 static void
 lower_form(builder *b, size_t f)
@@ -499,7 +512,7 @@ lower_form(builder *b, size_t f)
   check_batch(b, operators[f].lower);
   if (adds_integers(b))
     lower_integer_sum(b);
-  else
+  else if (!lower_computed(b, operators[f].lower))
     operators[f].lower(b);
   if (keeps_batch(b, operators[f].lower)) {
     b->out.at = b->in[0].at;

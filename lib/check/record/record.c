@@ -2,7 +2,7 @@
 #include "check/record/record.h"
 #include "check/base/allocate.h"
 #include "check/files/tensor_files.h"
-#include "check/kernel/gradient.h"
+#include "check/kernel/point.h"
 
 #include <math.h>
 #include <stdlib.h>
