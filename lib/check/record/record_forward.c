@@ -123,20 +123,13 @@ roundings_of(const step *st, size_t f)
   return st->width + SPARE + (scaled ? SPARE_SCALED : 0);
 }
 
-/* Entry f of sample b with n roundings, in doubles, as `known` or, where that is NULL, made here; where these do not tell, in integers. */
+/* Entry f of sample b with n roundings, in integers. */
 static nearness
-judge_entry(record *r, const step *st, const filter *known, const recorded *x, size_t type, size_t f, size_t b,
-            size_t n)
+judge_exactly(record *r, const step *st, const recorded *x, size_t type, size_t f, size_t b, size_t n)
 {
-  filter quick = {0};
-  if (known == NULL)
-    add_entry((total){&quick, NULL}, r, st, f, b, type);
-  nearness found = filter_judge(known != NULL ? known : &quick, type, n, x, r->exact);
-  if (found != UNTOLD)
-    return found;
   sum *s = sums(1);
   add_entry((total){NULL, s}, r, st, f, b, type);
-  found = sum_judge(s, &r->unit, type, n, x);
+  nearness found = sum_judge(s, &r->unit, type, n, x);
   sums_free(s, 1);
   return found;
 }
@@ -150,9 +143,13 @@ judge_step(record *r, const step *st, const graph_value *v, const tensor *t)
   for (size_t f = 0; f < st->n && all < REFUTED; f++) {
     size_t n = roundings_of(st, f);
     for (size_t b = 0; b < batch && all < REFUTED; b++) {
-      const filter *one = known != NULL ? &known[f * batch + b] : NULL;
+      filter quick = {0};
       const recorded *x = record_entry(r, v, t, f, b);
-      all = answer_note(r, all, answer_of(EXACT, judge_entry(r, st, one, x, t->type, f, b, n)));
+      if (known == NULL)
+        add_entry((total){&quick, NULL}, r, st, f, b, t->type);
+      nearness one = filter_judge(known != NULL ? &known[f * batch + b] : &quick, t->type, n, x, r->exact);
+      one = one == UNTOLD ? judge_exactly(r, st, x, t->type, f, b, n) : one;
+      all = answer_note(r, all, answer_of(EXACT, one));
     }
   }
   free(known);

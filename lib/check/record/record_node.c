@@ -80,8 +80,9 @@ typedef struct node_tables {
   size_t kept_bytes;
 } node_tables;
 
-/* Numbers that are kept take so much of the memory that there may be: one part of this many. */
+/* Numbers that are kept take so much of the memory that there may be: one part of this many, and no more than a machine has. */
 #define PART_KEPT 8
+#define MOST_KEPT ((size_t)1 << 30)
 
 void
 node_note(const node_pass *p, size_t s)
@@ -397,7 +398,8 @@ keep(node_pass *p, size_t s)
   number **kept = find_kept(p, s);
   size_t n = p->r->p->net->steps[s].n * p->n, size = number_bytes(p->y[s], n);
   bool again = p->r->entry[s] == NULL || reads_own(&p->r->p->net->steps[s]);
-  if (!again || p->ended || kept == NULL || all->kept_bytes + size > limit_of(LIMIT_MEMORY) / PART_KEPT)
+  if (!again || p->ended || kept == NULL || all->kept_bytes + size > limit_of(LIMIT_MEMORY) / PART_KEPT
+      || all->kept_bytes + size > MOST_KEPT)
     return;
   *kept = p->y[s];
   all->kept_bytes += size;

@@ -190,29 +190,55 @@ fill_weights(block *c, const product *p)
     }
 }
 
-static double
-source_value(const record *r, source x, size_t b)
+/* What was recorded of a step: entry f * batch + b. */
+static const double *
+plain_entries(const record *r, size_t s)
 {
-  return x.step == PADDING ? 0 : x.step == NONE ? 1 : safe(record_read(r, x, b)->d);
+  size_t n = r->p->net->steps[s].n * r->p->net->batch;
+  double ***known = &r->kept->plain;
+  if (*known == NULL)
+    *known = allocate(r->p->net->n_steps, sizeof **known);
+  if ((*known)[s] != NULL)
+    return (*known)[s];
+  double *x = (*known)[s] = allocate(n, sizeof *x);
+  for (size_t e = 0; e < n; e++)
+    x[e] = safe(r->entry[s][e]->d);
+  return x;
+}
+
+/* Term i of columns from l on, n samples of one row. */
+static void
+fill_run(block *c, const product *p, size_t i, size_t l, size_t n)
+{
+  source x = p->st->sources[c->row[l] * p->st->width + i];
+  double *to = &c->x[i * COLUMNS + l];
+  if (x.step == PADDING)
+    return;
+  if (x.step < PADDING)
+    memcpy(to, plain_entries(p->r, x.step) + x.from * p->r->p->net->batch + c->sample[l], n * sizeof *to);
+  for (size_t k = 0; k < n; k++) {
+    if (x.step == NONE)
+      to[k] = 1;
+    c->terms[l + k]++;
+    c->sources[l + k] += x.step != NONE;
+  }
+  c->terms_at[i] += n;
+  c->sources_at[i] += x.step != NONE ? n : 0;
 }
 
 static void
 fill_columns(block *c, const product *p)
 {
-  size_t width = p->st->width;
+  size_t width = p->st->width, batch = p->r->p->net->batch, n;
   memset(c->x, 0, width * COLUMNS * sizeof *c->x);
+  memset(c->terms, 0, sizeof c->terms);
+  memset(c->sources, 0, sizeof c->sources);
   memset(c->terms_at, 0, width * sizeof *c->terms_at);
   memset(c->sources_at, 0, width * sizeof *c->sources_at);
-  for (size_t l = 0; l < c->n; l++) {
-    c->terms[l] = c->sources[l] = 0;
-    for (size_t i = 0; i < width; i++) {
-      source x = p->st->sources[c->row[l] * width + i];
-      c->x[i * COLUMNS + l] = source_value(p->r, x, c->sample[l]);
-      c->terms[l] += x.step != PADDING;
-      c->sources[l] += x.step < PADDING;
-      c->terms_at[i] += x.step != PADDING;
-      c->sources_at[i] += x.step < PADDING;
-    }
+  for (size_t l = 0; l < c->n; l += n) {
+    n = c->n - l < batch - c->sample[l] ? c->n - l : batch - c->sample[l];
+    for (size_t i = 0; i < width; i++)
+      fill_run(c, p, i, l, n);
   }
 }
 
