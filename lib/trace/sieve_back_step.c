@@ -326,7 +326,7 @@ clarke_sieve_step_back(clarke_sieve *s, size_t i, clarke_error *err)
     s->open = s->open || s->grad[step->out].exact == NULL;
     return s->open ? CLARKE_OK : step->kind == CLARKE_MAX ? maximum_back(s, step, err) : piecewise_back(s, i, err);
   case CLARKE_SCALE:
-    return clarke_sieve_scale_back(s, step, err);
+    return i > 0 && clarke_sieve_is_affine(s, i - 1) ? clarke_sieve_affine_back(s, i - 1, err) : clarke_sieve_scale_back(s, step, err);
   case CLARKE_ANALYTIC:
     return clarke_sieve_analytic_back(s, step, err);
   case CLARKE_SOFTMAX:

@@ -397,6 +397,11 @@ clarke_sieve_forward(clarke_sieve *s, clarke_error *err)
   if (x->exact == NULL)
     return clarke_no_memory(err);
   for (size_t i = 0; i < s->g->n_steps && status == CLARKE_OK && !s->open; i++) {
+    if (clarke_sieve_is_affine(s, i)) {
+      status = clarke_sieve_affine(s, i, err);
+      i += 2;
+      continue;
+    }
     status = run_step(s, &s->g->steps[i], err);
     if (status == CLARKE_OK && !s->open)
       status = judge(s, &s->g->steps[i], err);
