@@ -267,6 +267,9 @@ class record:
         """By their names: all parameters, each parameter once, buffers; and the modules. (PyTorch walks through the model for each question.)"""
         self.modules, self.buffers = dict(self.model.named_modules()), dict(self.model.named_buffers())
         self.all_names = dict(self.model.named_parameters(remove_duplicate=False))
+        if getattr(self.model.named_parameters, "__func__", None) is not torch.nn.Module.named_parameters:
+            self.parameters = dict(self.model.named_parameters())
+            return
         first = {id(p): name for name, p in reversed(self.all_names.items())}
         self.parameters = {name: p for name, p in self.all_names.items() if first[id(p)] == name}
 
