@@ -95,7 +95,7 @@ int clarke_number_compare(const clarke_number *a, const clarke_number *b, long p
 /* The elementary analytic functions. */
 typedef enum {
   CLARKE_FN_EXP, CLARKE_FN_LOG, CLARKE_FN_SQRT, CLARKE_FN_SIN, CLARKE_FN_COS, CLARKE_FN_TANH,
-  CLARKE_FN_SIGMOID, CLARKE_FN_ERF,
+  CLARKE_FN_SIGMOID, CLARKE_FN_ERF, CLARKE_FN_ATAN,
 } clarke_analytic;
 
 /* y = f(x), and dy = f'(x) when dy is not NULL. False when x is not certainly inside the domain

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import torch
 from onnx import TensorProto, helper
 
-from . import axes, functions, fused, images, losses, products, rearrangements, reductions, terms  # noqa: F401  (their operators)
+from . import axes, functions, fused, images, leaps, losses, matrices, norms, placed, products, rearrangements, reductions, terms  # noqa: F401  (their operators)
 from .activations import clamp
 from .axes import BESIDE, DIFFERENCES, WEIGHS
 from .files import raw
@@ -153,6 +153,13 @@ class Graph:
         name = self.fresh(name)
         self.given[name] = t
         return name
+
+    def leapt(self, node, t):
+        """What an operator that changes by leaps makes here, and near by, is data: the line is told as a branch's."""
+        if not self.whole:
+            raise Unbatched
+        self.branches.append(node.source)
+        return self.data("leapt", t)
 
     def shared(self, name, t, rank):
         """A number that is data, beside a tensor of so many axes: of samples each has it."""

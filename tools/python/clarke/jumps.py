@@ -15,14 +15,16 @@ COMPARED = {"gt", "ge", "lt", "le", "eq", "ne"}
 PLACES = {"argmax", "argmin", "max", "min", "topk", "sort", "argsort"}
 # Off a jump they are constants; these are functions that tell which entries lie on one, or perhaps do.
 ROUNDED = {"floor": lambda x: x == x.floor(), "ceil": lambda x: x == x.floor(), "trunc": lambda x: x == x.floor(),
-           "round": lambda x: x - 0.5 == (x - 0.5).floor(), "sign": lambda x: x == 0, "_to_copy": lambda x: x == x.floor(),
+           "round": lambda x: x - 0.5 == (x - 0.5).floor(), "sign": lambda x: x == 0, "sgn": lambda x: x == 0, "_to_copy": lambda x: x == x.floor(),
            "nonzero": lambda x: x == 0, "any": lambda x: x == 0, "all": lambda x: x == 0, "logical_not": lambda x: x == 0}
-LEAPS = {"floor", "ceil", "trunc", "round", "sign"}  # from floats to floats
+LEAPS = {"floor", "ceil", "trunc", "round", "sign", "sgn"}  # from floats to floats
 # Floats of floats that jump nowhere, beside what can be written into a graph; and what can be written, and does.
 STEADY = {"_euclidean_dist", "_linalg_det", "_scaled_dot_product_flash_attention_for_cpu", "addbmm", "addr", "aminmax", "arctan", "asinh", "atan", "cos", "cosh",
           "diag_embed", "diagonal", "diagonal_scatter", "erfc", "exp2", "expand_as", "fmax", "fmin", "hypot",
           "kthvalue", "lerp", "linalg_inv_ex", "log10", "log2", "logaddexp", "logaddexp2", "masked_scatter", "nan_to_num", "nansum",
           "rot90", "select_scatter", "sin", "sinh", "slice_scatter", "softshrink", "trace", "unfold", "view_as", "xlogy"}
+# What can be written into a graph, and jumps.
+LEAPING = {"frac", "remainder", "fmod", "hardshrink", "copysign", "atan2", "arctan2"}
 STEPPED = ("fake_quantize", "obs_fq_helper")
 # What has nothing of the numbers but shapes and types; or tells only whether they are numbers.
 EMPTY = {"empty_like", "zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full", "new_empty", "isnan", "isinf"}
@@ -95,7 +97,7 @@ def is_leap(value):
 def is_steady(node):
     """Is it known not to jump, as no x % 1 is, and nothing that leaps into its own argument (x.floor_())?"""
     name = node.name.rstrip("_")
-    if jumps_above(node):
+    if jumps_above(node) or name in LEAPING:
         return False
     return (name in OPERATORS or name in STEADY) and not any(s in name for s in STEPPED) and node.kwargs.get("rounding_mode") is None
 

@@ -239,6 +239,17 @@ def power_by_logarithm(g, node, exponent):
     return g.add("Exp", [g.add("Mul", [log, g.operand(exponent, like)])])
 
 
+@operator("soft_margin_loss")
+def write_soft_margin(g, node):
+    """log(1 + exp(-y x)), y being data."""
+    x, like = node.args[0], result(node)
+    signs, = values(g, node.args[1])
+    if not g.whole:
+        raise Unbatched
+    name = g.add("Softplus", [g.add("Mul", [g.of(x), g.data("y", -signs.to(like.dtype))])])
+    return reduced(g, name, like, argument(node, 2, "reduction", MEAN))
+
+
 @operator("index")
 def write_index(g, node):
     """Rows of a table, by one list of places. By several, or a mask: entries of all axes as one."""
