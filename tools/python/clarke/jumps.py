@@ -25,11 +25,19 @@ STEADY = {"_euclidean_dist", "_linalg_det", "_scaled_dot_product_flash_attention
           "rot90", "select_scatter", "sin", "sinh", "slice_scatter", "softshrink", "trace", "unfold", "view_as", "xlogy"}
 # What can be written into a graph, and jumps.
 LEAPING = {"frac", "remainder", "fmod", "hardshrink", "copysign", "atan2", "arctan2"}
+HELD = LEAPS | {"frac", "remainder", "fmod", "hardshrink"}  # which are written as data: of the input alone they are nothing else
 STEPPED = ("fake_quantize", "obs_fq_helper")
 # What has nothing of the numbers but shapes and types; or tells only whether they are numbers.
 EMPTY = {"empty_like", "zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full", "new_empty", "isnan", "isinf"}
+LENGTHS = {"_pack_padded_sequence", "_pad_packed_sequence"}  # whose second result tells how long sequences are, which is data
 # Whose result's shape depends on numbers, so that Python reads them without a word.
 SHAPES = {"nonzero", "_unique", "_unique2", "unique_dim", "unique_consecutive", "unique_dim_consecutive", "bincount", "repeat_interleave"}
+
+
+def is_empty(value):
+    """Has it nothing of the numbers that its operator reads, but for shapes, types and lengths?"""
+    node = value.node
+    return node.name in EMPTY or (node.name in LENGTHS and value is node.results[1])
 
 
 def deciding(node):
@@ -109,7 +117,7 @@ def is_constant(value, trained):
         v = rest.pop()
         if v.node is None:
             return False
-        if v.node.name not in EMPTY and not is_leap(v):
+        if not is_empty(v) and not is_leap(v):
             more = [r for r in v.node.reads if id(r) not in seen and trained(r)]
             seen.update(map(id, more))
             rest += more
@@ -122,7 +130,7 @@ def crossed(value):
     while rest:
         value = rest.pop()
         node = value.node
-        if node is None or node.name in EMPTY:
+        if node is None or is_empty(value):
             continue
         if is_leap(value) or not (is_steady(node) or node.name in MAKERS):
             yield node

@@ -132,9 +132,9 @@ def write_unbind(g, node):
 
 @operator("stack")
 def write_stack(g, node):
-    """One after another along the axis that follows the new one, or each on a new axis that is the last."""
+    """One after another along the axis that follows the new one, or each on a new axis: on the last, and on the first of samples."""
     parts, axis = [g.of(v) for v in node.args[0]], argument(node, 1, "dim", 0) % result(node).dim()
-    if axis == result(node).dim() - 1:
+    if axis == result(node).dim() - 1 or (axis == 0 and not g.whole):
         places = g.integers([axis])
         return g.add("Concat", [g.add("Unsqueeze", [v, places]) for v in parts], axis=axis)
     joined = g.add("Concat", parts, axis=axis) if len(parts) > 1 else parts[0]

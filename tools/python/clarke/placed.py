@@ -128,3 +128,32 @@ def write_unpooled(g, node):
     table[to.reshape(-1)] = torch.arange(x.tensor.numel())
     both = g.add("Concat", [g.add("Reshape", [g.of(x), g.integers([x.tensor.numel()])]), g.constant(torch.zeros(1, dtype=like.dtype))], axis=0)
     return g.add("Reshape", [g.add("Gather", [both, g.data("places", table)], axis=0), g.integers(like.shape)])
+
+
+# ---- Sequences of several lengths, the rows of a time together
+
+
+@operator("_pack_padded_sequence")
+def write_packed(g, node):
+    """At each time the rows of the sequences that are as long."""
+    if not g.whole:
+        raise Unbatched
+    x, sizes = node.args[0].tensor, node.results[1].tensor.cpu().tolist()
+    first = bool(argument(node, 2, "batch_first", False))
+    return {0: picked(g, node, [], lambda grid: torch.cat([(grid.transpose(0, 1) if first else grid)[t, :n] for t, n in enumerate(sizes)]))}
+
+
+@operator("_pad_packed_sequence")
+def write_unpacked(g, node):
+    """The rows back in their sequences, behind whose ends a number stands."""
+    if not g.whole:
+        raise Unbatched
+    x, sizes, first, number = node.args[0], node.args[1].tensor.cpu().tolist(), argument(node, 2, "batch_first", False), argument(node, 3, "padding_value", 0.0)
+    like, count = node.results[0].tensor, x.tensor.numel()
+    table = torch.full(like.shape, count)
+    rows, at = (table.transpose(0, 1) if first else table), 0
+    for t, n in enumerate(sizes):
+        rows[t, :n] = torch.arange(at, at + rows[t, :n].numel()).reshape(rows[t, :n].shape)
+        at += rows[t, :n].numel()
+    both = g.add("Concat", [g.add("Reshape", [g.of(x), g.integers([count])]), g.constant(torch.full((1,), number, dtype=like.dtype))], axis=0)
+    return {0: g.add("Reshape", [g.add("Gather", [both, g.data("places", table.reshape(-1))], axis=0), g.integers(like.shape)])}
