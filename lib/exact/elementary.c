@@ -106,6 +106,13 @@ find(arb_t y, arb_t dy, clarke_analytic f, const arb_t x, bool value, bool slope
     if (slope)
       clarke_ball_bell(dy, x, false, precision);
     break;
+  case CLARKE_FN_ATAN:
+    if (value)
+      arb_atan(y, x, precision);
+    arb_sqr(dy, x, precision);
+    arb_add_ui(dy, dy, 1, precision);
+    arb_inv(dy, dy, precision);
+    break;
   }
 }
 

@@ -14,7 +14,7 @@
 /* The elementary analytic functions. */
 typedef enum {
   CLARKE_FN_EXP, CLARKE_FN_LOG, CLARKE_FN_SQRT, CLARKE_FN_SIN, CLARKE_FN_COS, CLARKE_FN_TANH,
-  CLARKE_FN_SIGMOID, CLARKE_FN_ERF,
+  CLARKE_FN_SIGMOID, CLARKE_FN_ERF, CLARKE_FN_ATAN,
 } clarke_analytic;
 
 /* y holds f of all x in the domain, dy its derivative: either may be NULL, and may be x. */

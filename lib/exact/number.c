@@ -383,6 +383,7 @@ rational_value(mpq_t y, mpq_t dy, clarke_analytic f, const mpq_t x)
     return mpq_cmp_si(x, 1, 1) == 0;
   case CLARKE_FN_SIN:
   case CLARKE_FN_TANH:
+  case CLARKE_FN_ATAN:
     mpq_set_si(y, 0, 1);
     mpq_set_si(dy, 1, 1);
     return zero;
@@ -424,6 +425,23 @@ in_domain(clarke_analytic f, const clarke_number *x, bool derivative)
   return f != CLARKE_FN_SQRT || sign == 1 || sign == 0;
 }
 
+/* 1 / x, or 1 / (1 + x^2). */
+static void
+rational_slope(mpq_t slope, clarke_analytic f, const mpq_t x)
+{
+  mpq_set_si(slope, 1, 1);
+  if (f == CLARKE_FN_ATAN) {
+    mpq_t square;
+
+    mpq_init(square);
+    mpq_mul(square, x, x);
+    mpq_add(slope, slope, square);
+    mpq_clear(square);
+  } else
+    mpq_set(slope, x);
+  mpq_inv(slope, slope);
+}
+
 /* 2 / sqrt(pi), where the value is rational. */
 static void
 erf_slope_at_zero(clarke_number *slope, long precision)
@@ -437,6 +455,7 @@ bool
 clarke_number_analytic(clarke_number *y, clarke_number *dy, clarke_analytic f,
                        const clarke_number *x, long precision)
 {
+  const bool exact = x->exact; /* y may be x */
   arb_t in, out, slope;
   mpq_t q, dq;
 
@@ -446,7 +465,7 @@ clarke_number_analytic(clarke_number *y, clarke_number *dy, clarke_analytic f,
     return false;
   mpq_init(q);
   mpq_init(dq);
-  if (x->exact && rational_value(q, dq, f, x->q)) {
+  if (exact && rational_value(q, dq, f, x->q)) {
     clarke_number_set_q(y, q);
     if (dy != NULL && f == CLARKE_FN_ERF)
       erf_slope_at_zero(dy, precision);
@@ -460,8 +479,8 @@ clarke_number_analytic(clarke_number *y, clarke_number *dy, clarke_analytic f,
     clarke_ball_analytic(out, slope, f, in, precision);
     y->exact = false;
     arb_swap(y->b, out);
-    if (dy != NULL && x->exact && f == CLARKE_FN_LOG) { /* rational where the value is not */
-      mpq_inv(dq, x->q);
+    if (dy != NULL && exact && (f == CLARKE_FN_LOG || f == CLARKE_FN_ATAN)) { /* rational where the value is not */
+      rational_slope(dq, f, x->q);
       clarke_number_set_q(dy, dq);
     } else if (dy != NULL) {
       dy->exact = false;

@@ -245,7 +245,7 @@ static const struct {
   const char *name;
   int (*mpfr)(mpfr_ptr, mpfr_srcptr, mpfr_rnd_t);
 } functions[] = {{"exp", mpfr_exp}, {"log", mpfr_log}, {"sqrt", mpfr_sqrt}, {"sin", mpfr_sin}, {"cos", mpfr_cos},
-                 {"tanh", mpfr_tanh}, {"sigmoid", NULL}, {"erf", mpfr_erf}};
+                 {"tanh", mpfr_tanh}, {"sigmoid", NULL}, {"erf", mpfr_erf}, {"atan", mpfr_atan}};
 
 static void
 by_mpfr(mpfr_t y, size_t f, const rational *q)
@@ -271,7 +271,7 @@ START_TEST(functions_enclose)
   for (int round = 0; round < 300; round++) {
     interval x = interval_nought(), y = interval_nought(), wide = interval_nought();
     rational r = rational_zero();
-    size_t f = (size_t)round % 8;
+    size_t f = (size_t)round % 9;
 
     draw_rational(&x.lo, draw(2) == 0 ? 200 : 4);
     if (f == 1 || f == 2)
@@ -1567,6 +1567,7 @@ main(void)
   tcase_add_loop_test(t, large_angles, 0, 2);
   tcase_add_test(t, series_of_erf);
   tcase_add_loop_test(t, series_are_taylors, 0, 7);
+  tcase_add_loop_test(t, series_are_taylors, 8, 9);
   tcase_add_test(t, what_is_exact_stays_exact);
   tcase_add_test(t, products_are_the_widest);
   tcase_add_test(t, bounds);

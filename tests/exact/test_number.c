@@ -170,6 +170,13 @@ START_TEST(domains)
   arb_mul(y.b, y.b, dy.b, 2 * PRECISION);
   arb_mul(y.b, y.b, dy.b, 2 * PRECISION); /* pi dy^2 = 4 */
   ck_assert(arb_contains_si(y.b, 4) && arb_rel_accuracy_bits(y.b) > PRECISION - 8);
+  clarke_number_set_si(&x, -1); /* pi / 4 is irrational, the slope 1/2 is not */
+  ck_assert(clarke_number_analytic(&x, &dy, CLARKE_FN_ATAN, &x, PRECISION));
+  ck_assert(!x.exact && dy.exact && mpq_cmp_ui(dy.q, 1, 2) == 0);
+  arb_const_pi(y.b, PRECISION);
+  arb_mul_2exp_si(x.b, x.b, 2);
+  arb_add(y.b, y.b, x.b, PRECISION);
+  ck_assert(arb_contains_zero(y.b) && mag_cmp_2exp_si(arb_radref(y.b), 8 - PRECISION) < 0);
   arb_one(x.b); /* 2 pi bell(1)^2 = exp(-1), of the normal one */
   clarke_ball_bell(y.b, x.b, true, PRECISION);
   arb_sqr(y.b, y.b, PRECISION);

@@ -192,7 +192,8 @@ elementary(clarke_analytic *f, clarke_function function)
     clarke_function function;
     clarke_analytic of;
   } all[] = {{CLARKE_SIGMOID, CLARKE_FN_SIGMOID}, {CLARKE_TANH, CLARKE_FN_TANH}, {CLARKE_EXP, CLARKE_FN_EXP}, {CLARKE_ERF, CLARKE_FN_ERF},
-             {CLARKE_SIN, CLARKE_FN_SIN},         {CLARKE_COS, CLARKE_FN_COS},   {CLARKE_SQRT, CLARKE_FN_SQRT}, {CLARKE_LOG, CLARKE_FN_LOG}};
+             {CLARKE_SIN, CLARKE_FN_SIN},         {CLARKE_COS, CLARKE_FN_COS},   {CLARKE_SQRT, CLARKE_FN_SQRT}, {CLARKE_LOG, CLARKE_FN_LOG},
+             {CLARKE_ATAN, CLARKE_FN_ATAN}};
 
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
     if (all[i].function == function) {
@@ -224,9 +225,6 @@ clarke_analytic_value(arb_t y, const arb_t x, clarke_function function, long pre
     break;
   case CLARKE_ELU:
     elu(y, x, false, precision);
-    break;
-  case CLARKE_ATAN:
-    arb_atan(y, x, precision);
     break;
   case CLARKE_RECIPROCAL:
     arb_inv(y, x, precision);
@@ -262,11 +260,6 @@ clarke_analytic_slope(arb_t y, const arb_t x, clarke_function function, long pre
     break;
   case CLARKE_ELU:
     elu(y, x, true, precision);
-    break;
-  case CLARKE_ATAN:
-    arb_sqr(t, x, precision);
-    arb_add_ui(t, t, 1, precision);
-    arb_inv(y, t, precision);
     break;
   case CLARKE_RECIPROCAL:
     arb_sqr(y, x, precision);

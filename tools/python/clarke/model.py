@@ -17,7 +17,7 @@ def port(name, t):
 
 
 def model_of(graph, producer_version, nodes=True):
-    inputs = [port("x", graph.x.tensor)] + ([port("y", graph.y.tensor)] if graph.y is not None else [])
+    inputs = [port("x", graph.input)] + ([port("y", graph.y.tensor)] if graph.y is not None else [])
     inputs += [port(name, t) for name, t in graph.given.items()]
     output = helper.make_tensor_value_info(graph.nodes[-1].output[0], ONNX_TYPE[graph.loss_dtype], [])
     made = helper.make_graph(graph.nodes if nodes else [], "step", inputs, [output])

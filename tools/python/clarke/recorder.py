@@ -26,9 +26,9 @@ from . import kinks, outside, replay, statistics, updates
 from . import model as models
 from . import trees as trees_of
 from .again import Again, keywords
+from .axes import RECURRENT
 from .files import array, npz, raw, safetensors
 from .folder import Folder, surely
-from .fused import RECURRENT
 from .hooks import Hooks
 from .precision import of_products, precision
 from .profiles import installed
@@ -668,7 +668,7 @@ class record:
 
     def batch(self, graph, copied):
         """Its arrays; copied: a loader may fill the tensors anew."""
-        x = array(graph.x.tensor)
+        x = array(graph.input)
         arrays = {"x": x[None] if graph.whole else x} | {name: array(t) for name, t in graph.given.items()}
         arrays |= {"y": array(graph.y.tensor)} if graph.y is not None else {}
         return {name: a.copy() for name, a in arrays.items()} if copied else arrays

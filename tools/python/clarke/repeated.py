@@ -128,7 +128,7 @@ class Program:
         self.keep(record, graph, loss, run, differentiated)
 
     def require_plain(self, record, trace, graph):
-        odd = (graph.whole, graph.loss != "ce", graph.given, graph.masked, graph.surrogates, graph.constants, graph.branches, graph.updates, graph.kept,
+        odd = (graph.whole, graph.rows_read is not None, graph.loss != "ce", graph.given, graph.masked, graph.surrogates, graph.constants, graph.branches, graph.updates, graph.kept,
                graph.rows, record.buffers, record.branches, trace.read, trace.logged, trace.readings.jumps, trace.readings.lines, trace.own, trace.drawn,
                trace.changed_later & trace.places.keys(), trace.overwritten, trace.seed is not None, record.modes[0].autocast, trace.refusals, trace.functions,
                not trace.alone, retained(trace.kept))
