@@ -44,7 +44,7 @@ def bytes_of(t):
 # ---- graph.onnx
 
 def drawn_tensor(draw, shape, kind):
-    """Of any bytes: of one kind of byte, or such as a model's own description has."""
+    """Any bytes: all alike, drawn, or such as a model's own description has."""
     size = int(np.prod(shape, dtype=np.int64)) * torch.empty((), dtype=kind).element_size()
     text = draw.choice([bytes([draw.randrange(256)]) * size, draw.randbytes(size), (b"J\x08\x0a\x01wB" * (size // 6 + 1))[:size]])
     if kind == torch.bool:

@@ -18,7 +18,6 @@ from .files import array
 from .folder import text_of_entry
 from .model import Template, model_bytes
 from .operators import IGNORED
-from .refused import Refused
 from .trace import CHANGED_IN_BACKWARD, REPLACED, Node, Operator, Value, place, source_line, values_in, version, written
 
 # ATen's operators that are written alike whatever their numbers are (of nll_loss_forward: if no label is left out); and those that are so where
