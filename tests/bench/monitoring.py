@@ -5,7 +5,8 @@
 
 prints a table. For each network: the plain step; the same under torch.autograd.detect_anomaly; with a hook that counts arguments of ReLU at 0 and
 tied windows above 0; and with clarke.monitor, of every N-th step. Time is the processor's, of one thread: the training's thread alone, and all
-threads and processes that answer, too. Of each the mean over the steps, plain ones between them.
+threads and processes that answer, too. Of each the mean over the steps. Where a watched step waits for answers, the processor's caches are others' in
+the meantime: a row has the plain step after a pause as long.
 """
 import argparse
 import os
@@ -68,11 +69,13 @@ class Counts:
             hook.remove()
 
 
-def steps(net, x, n, block=None):
-    """Seconds of the training's thread, and of all, a step."""
+def steps(net, x, n, block=None, pause=0.0):
+    """Seconds of the training's thread, and of all, a step; and those that the thread waited for others."""
     y, optimizer = torch.arange(len(x)) % 10, torch.optim.SGD(net.parameters(), lr=.01)
-    thread, all_ = time.thread_time(), whole()
+    thread, all_, clock = time.thread_time(), whole(), time.perf_counter()
     for _ in range(n):
+        if pause:
+            time.sleep(pause)
         optimizer.zero_grad()
         if block is None:
             F.cross_entropy(net(x), y).backward()
@@ -80,10 +83,12 @@ def steps(net, x, n, block=None):
             with block:
                 F.cross_entropy(net(x), y).backward()
         optimizer.step()
+    own = time.thread_time() - thread
+    waited = time.perf_counter() - clock - own
     if hasattr(block, "close"):
         said = block.close()
         assert said["unanswered"] == 0, said
-    return (time.thread_time() - thread) / n, (whole() - all_) / n
+    return own / n, (whole() - all_) / n, waited / n
 
 
 def row(name, of, plain):
@@ -106,7 +111,10 @@ def measure(name, make, o):
     for every in o.every:
         with tempfile.TemporaryDirectory() as folder:
             watched = max(every, n // every * every) if every > 1 else o.rounds * (5 if quick else 2)
-            row(f"monitored, every {every}", steps(net, x, watched, clarke.monitor(net, folder, every=every, options=("--threads", "1"))), plain)
+            found = steps(net, x, watched, clarke.monitor(net, folder, every=every, options=("--threads", "1")))
+            row(f"monitored, every {every}", found, plain)
+        if every == 1:
+            row(f"plain, each after a pause of {1000 * found[2]:.3g} ms", steps(net, x, min(n, watched), pause=found[2]), plain)
 
 
 def main():

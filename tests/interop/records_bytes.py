@@ -44,7 +44,7 @@ def bytes_of(t):
 # ---- graph.onnx
 
 def drawn_tensor(draw, shape, kind):
-    """Of any bytes: of one kind of byte, or such as a model's own description has."""
+    """Any bytes: all alike, drawn, or such as a model's own description has."""
     size = int(np.prod(shape, dtype=np.int64)) * torch.empty((), dtype=kind).element_size()
     text = draw.choice([bytes([draw.randrange(256)]) * size, draw.randbytes(size), (b"J\x08\x0a\x01wB" * (size // 6 + 1))[:size]])
     if kind == torch.bool:
@@ -67,13 +67,13 @@ def templates(draw, rounds):
         one, other = ({name: drawn_tensor(draw, shape, kind) for name, shape, kind in shapes} for _ in range(2))
         template = models.Template(graph_of(one), "1")
         for given in (one, other):
-            expect(b"".join(template.parts(given)) == models.model_bytes(graph_of(given), "1"), f"a template of {shapes}")
+            expect(template.fits(given) and b"".join(template.parts(given)) == models.model_bytes(graph_of(given), "1"), f"a template of {shapes}")
     for wrong in ({"a": torch.zeros(3)}, {"b": torch.zeros(2)}, {"a": torch.zeros(2, dtype=torch.float64)}, {}, {"a": torch.zeros(2), "b": torch.zeros(1)}):
-        try:
-            list(models.Template(graph_of({"a": torch.zeros(2)}), "1").parts(wrong))
-            expect(False, f"a template with {wrong} of another kind")
-        except ValueError:
-            pass
+        expect(not models.Template(graph_of({"a": torch.zeros(2)}), "1").fits(wrong), f"a template with {wrong} of another kind")
+    template = models.Template(graph_of({}), "1")
+    for low, high, sizes, right in ((b"0aa1b", b"0xx1y", [2, 1], True), (b"0aa1b", b"0xx1y", [2], False), (b"0aa1b", b"0xx1y", [3], False), (b"0a", b"0x", [2], False),
+                                    (b"0a", b"0xx", [1], False), (b"0a", b"0a", [1], False), (b"aa", b"xx", [1, 1], True), (b"ab", b"ab", [0], True), (b"", b"", [1], False)):
+        expect(template.cut(low, high, sizes) == right, f"where {low} and {high} differ, in parts of {sizes}")
 
 
 # ---- run.json

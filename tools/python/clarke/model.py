@@ -44,19 +44,30 @@ class Template:
     time, and some copies of the parameters.)"""
 
     def __init__(self, graph, producer_version):
-        self.kinds, self.between, at = kinds(graph.initializers), [], 0
-        low, high = (self.filled(graph, producer_version, byte) for byte in (b"\x00", b"\xff"))
-        other = np.frombuffer(low, np.uint8) != np.frombuffer(high, np.uint8)
-        for t in graph.initializers.values():  # they are in this order, and nothing else differs
-            size = t.numel() * t.element_size()
-            begin = at + int(other[at:].argmax()) if size > 0 else at
-            if not other[begin:begin + size].all():
-                raise ValueError("an initializer's bytes do not lie together")
+        self.between = []
+        found = self.cut(*(self.filled(graph, producer_version, byte) for byte in (b"\x00", b"\xff")),
+                         [t.numel() * t.element_size() for t in graph.initializers.values()])
+        self.kinds = kinds(graph.initializers) if found else None
+
+    def cut(self, low, high, sizes):
+        """Cuts what two models have in common at the places where they differ: are these of such sizes, in this order, and no others?"""
+        if len(low) != len(high):
+            return False
+        other, at = np.frombuffer(low, np.uint8) != np.frombuffer(high, np.uint8), 0
+        for size in sizes:
+            rest = other[at:]
+            begin = at + int(rest.argmax()) if size > 0 and len(rest) > 0 else at
+            end = begin + size
+            if end > len(other) or not other[begin:end].all():
+                return False
             self.between.append(low[at:begin])
-            at = begin + size
-        if other[at:].any():
-            raise ValueError("more differs than the initializers' bytes")
+            at = end
         self.between.append(low[at:])
+        return not other[at:].any()
+
+    def fits(self, initializers):
+        """Are these of the same names, types and shapes? (Of a template whose bytes were not found none is.)"""
+        return kinds(initializers) == self.kinds
 
     @staticmethod
     def filled(graph, producer_version, byte):
@@ -66,9 +77,7 @@ class Template:
         return model.SerializeToString()
 
     def parts(self, initializers):
-        """The bytes of the model with these, which must be of the same names, types and shapes."""
-        if kinds(initializers) != self.kinds:
-            raise ValueError("initializers of another graph")
+        """The bytes of the model with these, which fit."""
         for part, t in zip(self.between, initializers.values()):
             yield part
             yield raw(t)

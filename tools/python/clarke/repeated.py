@@ -16,9 +16,8 @@ import torch
 
 from .files import array
 from .folder import text_of_entry
-from .model import Template
+from .model import Template, model_bytes
 from .operators import IGNORED
-from .refused import Refused
 from .trace import CHANGED_IN_BACKWARD, REPLACED, Node, Operator, Value, place, source_line, values_in, version, written
 
 # ATen's operators that are written alike whatever their numbers are (of nll_loss_forward: if no label is left out); and those that are so where
@@ -206,7 +205,7 @@ class Program:
         self.numbers = None
 
     def places_of(self, written, graph, places):
-        """Tensors by their names in the trace's file: where each comes from. (a slot, None), or (an operator, which of the gradients of its results)"""
+        """Where each tensor, by its name in the trace's file, comes from: (a slot, None), or (an operator, which of the gradients of its results)"""
         for name, t in written.items():
             node, i = graph.recorded[name.partition("/")[2]]
             if name.startswith("gradient/"):
@@ -579,12 +578,11 @@ class Repeated:
 
     def model(self):
         """The parts of graph.onnx."""
-        program = self.program
+        program, graph = self.program, copy.copy(self.program.graph)
+        graph.x, graph.y, graph.initializers = self.filled(program.x), self.filled(program.y), self.start
         if program.template is None:
-            graph = copy.copy(program.graph)
-            graph.x, graph.y, graph.initializers = self.filled(program.x), self.filled(program.y), self.start
             program.template = Template(graph, torch.__version__)
-        return program.template.parts(self.start)
+        return program.template.parts(self.start) if program.template.fits(self.start) else [model_bytes(graph, torch.__version__)]
 
     def forget(self):
         """Lets go of all tensors."""

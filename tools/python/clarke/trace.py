@@ -3,7 +3,6 @@
 Nothing here says what an operator means. A value is a tensor at one time: an operator that changes a tensor in place makes
 a new value of it.
 """
-import contextlib
 import inspect
 import itertools
 import os
