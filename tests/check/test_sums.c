@@ -189,6 +189,52 @@ START_TEST(what_is_near_the_bound_is_left_to_integers)
 }
 END_TEST
 
+/* Of float64 doubles tell nothing but what is equal: 1 and many terms that are lost beside it. What doubles find is 1, and the number is within
+ * half of the bound from there; from the sum it is farther than all of it. */
+START_TEST(doubles_do_not_tell_of_doubles)
+{
+  unit u = {200, integer_zero()};
+  coefficient c = {0};
+  recorded a = {1, {0}}, small = {0x0.ffp-53, {0}}, x = {1 - 22 * 0x1p-53, {0}};
+  filter quick = {0};
+  sum *s = sums(1);
+  mpz_set_ui(&u.common, 1);
+  coefficient_set(&c, &u, &plus_one);
+  for (int i = 0; i < TERMS; i++) {
+    filter_add(&quick, &c, i == 0 ? &a : &small, NULL);
+    sum_add(s, &u, DOUBLE, &c, i == 0 ? &a : &small, NULL, 0);
+  }
+  ck_assert(quick.sum == 1 && fabs(x.d - quick.sum) <= ldexp((TERMS + 4) * quick.size, -54));
+  ck_assert_int_eq(sum_judge(s, &u, DOUBLE, TERMS + 4, &x), BEYOND);
+  ck_assert_int_eq(filter_judge(&quick, DOUBLE, TERMS + 4, &x, false), UNTOLD);
+  sums_free(s, 1);
+}
+END_TEST
+
+/* Sums that are joined: 2 * 3 and 7, or less 7. */
+START_TEST(sums_that_are_joined)
+{
+  unit u = {60, integer_zero()};
+  coefficient c = {0};
+  recorded two_of = {2, {0}}, three = {3, {0}}, seven = {7, {0}};
+  mpz_set_ui(&u.common, 1);
+  coefficient_set(&c, &u, &plus_one);
+  for (int minus = 0; minus < 2; minus++) {
+    filter all = {0}, more = {0};
+    filter_add(&all, &c, &seven, NULL);
+    filter_add(&more, &c, &two_of, &three);
+    ck_assert(!all.rounds && more.rounds && !all.inexact && !more.inexact);
+    filter_join(&all, &more, minus > 0);
+    ck_assert(all.sum == (minus > 0 ? 1 : 13) && all.size == 13 && all.terms == 2);
+    ck_assert(all.rounds && all.inexact);
+    recorded right = {all.sum, {0}}, wrong = {minus > 0 ? 13 : 1, {0}};
+    ck_assert_int_eq(filter_judge(&all, FLOAT, 6, &right, false), WITHIN_BOUND);
+    ck_assert_int_eq(filter_judge(&all, FLOAT, 6, &right, true), UNTOLD);
+    ck_assert_int_eq(filter_judge(&all, FLOAT, 6, &wrong, false), UNTOLD);
+  }
+}
+END_TEST
+
 /* ---- Products of matrices, beside term by term */
 
 #define MOST 7000
@@ -368,6 +414,8 @@ main(void)
   tcase_add_test(tests, doubles_tell_what_integers_tell);
   tcase_add_test(tests, doubles_that_would_underflow_do_not_tell);
   tcase_add_test(tests, what_is_near_the_bound_is_left_to_integers);
+  tcase_add_test(tests, doubles_do_not_tell_of_doubles);
+  tcase_add_test(tests, sums_that_are_joined);
   tcase_add_test(tests, matrices_have_the_sums_of_their_terms);
   tcase_add_test(tests, matrices_of_tiny_numbers_have_no_sums);
   return run_tests();

@@ -263,9 +263,9 @@ static bool
 next_columns(block *c, const product *p, size_t *at)
 {
   size_t batch = p->r->p->net->batch, row = *at / batch;
-  bool other = *at == 0 || (*at % batch == 0 && !p->alike[row]);
   if (row == p->rows)
     return false;
+  bool other = *at == 0 || (*at % batch == 0 && !p->alike[row]);
   for (c->n = 0; c->n < COLUMNS && *at < p->rows * batch; c->n++, ++*at) {
     row = *at / batch;
     if (c->n > 0 && *at % batch == 0 && !p->alike[row])
