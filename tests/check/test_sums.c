@@ -208,6 +208,12 @@ START_TEST(doubles_do_not_tell_of_doubles)
   ck_assert_int_eq(sum_judge(s, &u, DOUBLE, TERMS + 4, &x), BEYOND);
   ck_assert_int_eq(filter_judge(&quick, DOUBLE, TERMS + 4, &x, false), UNTOLD);
   sums_free(s, 1);
+  recorded far = {0x1p-40, {0}}; /* a float32 does not tell it from 0 beside 1, a float64 does */
+  quick = (filter){0};
+  filter_add(&quick, &c, &a, NULL);
+  filter_add(&quick, &c, &far, NULL);
+  ck_assert_int_eq(filter_judge(&quick, DOUBLE, 6, &a, true), UNTOLD);
+  ck_assert_int_eq(filter_judge(&quick, FLOAT, 6, &a, true), BIT_EXACT);
 }
 END_TEST
 
