@@ -217,6 +217,27 @@ START_TEST(doubles_do_not_tell_of_doubles)
 }
 END_TEST
 
+/* 1 + 2^-24 is as near to 1 as to the next float32; a little more is not, and a double does not hold that. */
+START_TEST(numbers_that_doubles_cut)
+{
+  RATIONAL(q);
+  RATIONAL(little);
+  recorded x = {1, {0}};
+  for (int more = 0; more < 2; more++) {
+    filter quick = {0};
+    mpq_set_ui(&q, (1 << 24) + 1, 1 << 24);
+    mpq_set_ui(&little, (unsigned long)more, 1);
+    mpq_div_2exp(&little, &little, 80);
+    mpq_add(&q, &q, &little);
+    filter_add_number(&quick, &q);
+    ck_assert_int_eq(filter_judge(&quick, FLOAT, 5, &x, true), UNTOLD);
+  }
+  filter quick = {0};
+  filter_add_number(&quick, &plus_one);
+  ck_assert_int_eq(filter_judge(&quick, FLOAT, 5, &x, true), BIT_EXACT);
+}
+END_TEST
+
 /* Sums that are joined: 2 * 3 and 7, or less 7. */
 START_TEST(sums_that_are_joined)
 {
@@ -421,6 +442,7 @@ main(void)
   tcase_add_test(tests, doubles_that_would_underflow_do_not_tell);
   tcase_add_test(tests, what_is_near_the_bound_is_left_to_integers);
   tcase_add_test(tests, doubles_do_not_tell_of_doubles);
+  tcase_add_test(tests, numbers_that_doubles_cut);
   tcase_add_test(tests, sums_that_are_joined);
   tcase_add_test(tests, matrices_have_the_sums_of_their_terms);
   tcase_add_test(tests, matrices_of_tiny_numbers_have_no_sums);
