@@ -96,7 +96,7 @@ note_step(unit *u, const step *st)
     note_coefficient(u, &st->piece[i / 3][i % 3]);
 }
 
-/* Of the model, or the batch: what is packed is not read. */
+/* A tensor of the model, or the batch: what is packed is not read. */
 static void
 note_decoded(record *r, const tensor *t)
 {

@@ -22,7 +22,7 @@ typedef struct {
   struct told_statistics *told;      /* and by the place of a node */
   tensor **long_ones;                /* with entries that are no doubles */
   size_t n_long;
-  size_t unrecorded;                 /* entries of steps that were computed, for they were not recorded */
+  size_t unrecorded; /* entries of steps that were computed, for they were not recorded */
 } record_kept;
 
 typedef struct {

@@ -1,6 +1,7 @@
 /* Recorded gradients (record.h): of a value, the sum of what all that read it hand back. */
 #include "check/record/record_gather.h"
 #include "check/base/allocate.h"
+#include "check/record/record_product.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -112,11 +113,39 @@ back_window(const gather *g, const step *st, size_t f, size_t b, const recorded 
     add_one(g, x.from, b, c, h, NULL, 0);
 }
 
+/* What a step hands back as products of matrices, n sums: of features of the value's step, or of terms of rows of factors. */
+static void
+back_product_of(const gather *g, const step *st, const filter *of, size_t n)
+{
+  size_t samples = g->v->constant == NULL ? g->r->p->net->batch : 1;
+  for (size_t i = 0; i < n * samples; i++) {
+    const factor *w = g->v->constant != NULL ? &st->factors[i] : NULL;
+    if (of[i].terms == 0 || (w != NULL && w->w != g->v->constant))
+      continue;
+    size_t at = sum_of(g, w == NULL ? i / samples : w->at, i % samples);
+    filter_join(&g->doubles[at], &of[i], w != NULL && g->v->negated != (mpq_sgn(w->coef) < 0));
+  }
+}
+
+static void
+back_matrices(const gather *g, const step *st, const graph_value *w, const tensor *t)
+{
+  const network *net = g->r->p->net;
+  bool constant = g->v->constant != NULL;
+  filter *of = constant ? product_weights(g->r, st, w, t) : product_inputs(g->r, st, w, t, g->v->step);
+  back_product_of(g, st, of, constant ? st->n_factors : net->steps[g->v->step].n);
+  free(of);
+}
+
 static void
 back_step(gather *g, const step *st)
 {
   const graph_value *w = network_value(g->r->p->net, st->node->out[0]);
   const tensor *t = gather_given(g->r, w);
+  if (g->doubles != NULL && !g->r->exact && product_fits(g->r, st)) {
+    back_matrices(g, st, w, t);
+    return;
+  }
   g->winners = st->kind == WINDOW ? record_winners(g->r, st, &g->pooled) : NULL;
   for (size_t f = 0; f < st->n; f++)
     for (size_t b = 0; b < g->r->p->net->batch; b++)

@@ -49,6 +49,16 @@ filter_add_number(filter *s, const rational *q)
   add(s, number_in_double(q), exact);
 }
 
+void
+filter_join(filter *s, const filter *of, bool minus)
+{
+  s->sum += minus ? -of->sum : of->sum;
+  s->size += of->size;
+  s->terms += of->terms;
+  s->rounds = s->rounds || of->rounds;
+  s->inexact = true;
+}
+
 nearness
 filter_judge(const filter *s, size_t type, size_t roundings, const recorded *x, bool exact)
 {

@@ -20,6 +20,7 @@ typedef struct {
 
 void filter_add(filter *s, const coefficient *c, const recorded *a, const recorded *b); /* c a b, or c a: b NULL */
 void filter_add_number(filter *s, const rational *q);                                   /* a stored number */
+void filter_join(filter *s, const filter *of, bool minus); /* those terms, too; or minus them */
 /* As sum_judge, of a few more roundings than terms; UNTOLD: doubles do not tell. WITHIN_BOUND may be BIT_EXACT, which it is not where
  * `exact` asks for that. */
 nearness filter_judge(const filter *s, size_t type, size_t roundings, const recorded *x, bool exact);

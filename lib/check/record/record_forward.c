@@ -1,7 +1,8 @@
 /* Recorded outputs, and winners of windows (record.h). */
-#include "check/record/record_filter.h"
 #include "check/record/record_node.h"
+#include "check/record/record_product.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 answer
@@ -117,19 +118,20 @@ roundings_of(const step *st, size_t f)
   bool scaled = false;
   for (size_t i = 0; i < st->width && st->kind == LINEAR; i++) {
     const rational *c = st->factors[st->factor_row[f] * st->width + i].coef;
-    scaled = scaled || mpz_cmpabs(mpq_numref(c), mpq_denref(c)) != 0;
+    scaled = scaled || (c != &plus_one && mpz_cmpabs(mpq_numref(c), mpq_denref(c)) != 0);
   }
   return st->width + SPARE + (scaled ? SPARE_SCALED : 0);
 }
 
-/* Entry f of sample b, in doubles; where these do not tell, in integers. */
+/* Entry f of sample b with n roundings, in doubles, as `known` or, where that is NULL, made here; where these do not tell, in integers. */
 static nearness
-judge_entry(record *r, const step *st, const recorded *x, size_t type, size_t f, size_t b)
+judge_entry(record *r, const step *st, const filter *known, const recorded *x, size_t type, size_t f, size_t b,
+            size_t n)
 {
   filter quick = {0};
-  size_t n = roundings_of(st, f);
-  add_entry((total){&quick, NULL}, r, st, f, b, type);
-  nearness found = filter_judge(&quick, type, n, x, r->exact);
+  if (known == NULL)
+    add_entry((total){&quick, NULL}, r, st, f, b, type);
+  nearness found = filter_judge(known != NULL ? known : &quick, type, n, x, r->exact);
   if (found != UNTOLD)
     return found;
   sum *s = sums(1);
@@ -143,11 +145,17 @@ static answer
 judge_step(record *r, const step *st, const graph_value *v, const tensor *t)
 {
   answer all = EXACT;
-  for (size_t f = 0; f < st->n && all < REFUTED; f++)
-    for (size_t b = 0; b < r->p->net->batch && all < REFUTED; b++) {
-      nearness one = judge_entry(r, st, record_entry(r, v, t, f, b), t->type, f, b);
-      all = answer_note(r, all, answer_of(EXACT, one));
+  size_t batch = r->p->net->batch;
+  filter *known = !r->exact && product_fits(r, st) ? product_forward(r, st) : NULL;
+  for (size_t f = 0; f < st->n && all < REFUTED; f++) {
+    size_t n = roundings_of(st, f);
+    for (size_t b = 0; b < batch && all < REFUTED; b++) {
+      const filter *one = known != NULL ? &known[f * batch + b] : NULL;
+      const recorded *x = record_entry(r, v, t, f, b);
+      all = answer_note(r, all, answer_of(EXACT, judge_entry(r, st, one, x, t->type, f, b, n)));
     }
+  }
+  free(known);
   return all;
 }
 

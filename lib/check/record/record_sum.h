@@ -18,8 +18,8 @@ typedef struct {
   integer common;
 } unit;
 
-const integer *recorded_integer(const recorded *x, const unit *u);  /* times 2^bits */
-void recorded_value(rational *q, const recorded *x, const unit *u); /* q = x */
+const integer *recorded_integer(const recorded *x, const unit *u);                   /* times 2^bits */
+void recorded_value(rational *q, const recorded *x, const unit *u);                  /* q = x */
 int recorded_order(const recorded *x, bool minus, const recorded *y, const unit *u); /* the sign of x - y, or -x - y */
 
 /* What is computed by additions, in any order, of terms. A term is coefficient times one number or two. */

@@ -91,7 +91,7 @@ def flags():
 def held(t):
     """Its numbers as they are now: memory is copied when somebody writes to it, or at once where PyTorch cannot do that."""
     try:
-        return torch._lazy_clone(t.detach())
+        return torch._lazy_clone(t.detach() if t.requires_grad else t)
     except (AttributeError, RuntimeError):
         return t.detach().clone()
 
@@ -253,6 +253,7 @@ class record:
     # ---- While the step runs
 
     def __enter__(self):
+        self.look()
         self.require_ready()
         try:
             self.begin()
@@ -262,11 +263,18 @@ class record:
             raise
         return self
 
+    def look(self):
+        """By their names: all parameters, each parameter once, buffers; and the modules. (PyTorch walks through the model for each question.)"""
+        self.modules, self.buffers = dict(self.model.named_modules()), dict(self.model.named_buffers())
+        self.all_names = dict(self.model.named_parameters(remove_duplicate=False))
+        first = {id(p): name for name, p in reversed(self.all_names.items())}
+        self.parameters = {name: p for name, p in self.all_names.items() if first[id(p)] == name}
+
     def require_ready(self):
-        for name, module in self.model.named_modules():
+        for name, module in self.modules.items():
             if type(module).__name__ == "OptimizedModule" or getattr(module, "_compiled_call_impl", None) is not None:
                 raise Refused(name or "the model", "it is compiled (torch.compile): its operators cannot be seen", "record the module itself")
-        for name, p in self.model.named_parameters():
+        for name, p in self.parameters.items():
             if p.grad is not None and not self.accumulate and bool((dense(p.grad) != 0).any()):
                 raise Refused(name, "it has a gradient already, and a record is of one backward pass",
                               "zero_grad first, or accumulate=True where gradients are added up")
@@ -288,11 +296,9 @@ class record:
 
     def begin(self):
         model, self.thread = self.model, threading.get_ident()
-        self.parameters, self.buffers = dict(model.named_parameters()), dict(model.named_buffers())
-        self.all_names = {name: t for name, t in model.named_parameters(remove_duplicate=False)}
         self.before = {name: b.detach().clone() for name, b in self.buffers.items()}
         self.start = {name: p.detach().clone() for name, p in self.parameters.items()}
-        self.names = {id(m): name for name, m in model.named_modules()}
+        self.names = {id(m): name for name, m in self.modules.items()}
         self.updates = updates.begin(self)
         self.trace.owned = [p.untyped_storage() for p in self.parameters.values() if p.requires_grad]  # so no other tensor has their addresses
         self.trace.parameters = {storage.data_ptr() for storage in self.trace.owned} - {0}  # tensors without entries have no memory, so all have its address
@@ -417,7 +423,7 @@ class record:
             self.again.forget()
         self.given = self.gradients = self.hooked = None
         self.hooks, self.modes, self.differentiated = [], [], []
-        self.parameters = self.buffers = self.all_names = self.before = self.start = self.after = {}
+        self.parameters = self.buffers = self.all_names = self.modules = self.before = self.start = self.after = {}
 
     # ---- Afterwards
 

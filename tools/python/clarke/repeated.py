@@ -28,6 +28,8 @@ ALIKE = {"t", "transpose", "addmm", "mm", "convolution", "view", "_unsafe_view",
          "nll_loss_forward"}
 OF_ACTIVATIONS = {"add", "sub", "mul"}
 TENSORS = (torch.Tensor, torch.nn.Parameter)
+current_node, last_number = torch._C._current_autograd_node, torch.autograd._get_sequence_nr
+is_grad_enabled, is_any_autocast_enabled = torch.is_grad_enabled, torch._C._is_any_autocast_enabled
 PLAIN = (bool, int, float, str, type(None), torch.dtype, torch.device, torch.layout, torch.memory_format)
 
 
@@ -86,16 +88,18 @@ def retained(tensors):
 
 def autograd_nodes(root, base):
     """Autograd's nodes behind one, each with all by which two may differ: kind, name, place in the order in which they were made, and edges."""
-    seen, rest, said = {}, [root], []
+    seen, rest, said, behind = {}, [root], [], []
     while rest:
         node = rest.pop()
         if node is None or node in seen:
             continue
         seen[node] = len(seen)
         edges = node.next_functions
-        said.append((type(node), node.name(), node._sequence_nr() - base if edges else None, [i for _, i in edges], [n is None for n, _ in edges]))
-        rest += [n for n, _ in edges]
-    return list(seen), said, [[None if n is None else seen[n] for n, _ in node.next_functions] for node in seen]
+        nodes = [n for n, _ in edges]
+        said.append((type(node), node.name(), node._sequence_nr() - base if edges else None, [i for _, i in edges]))
+        behind.append(nodes)
+        rest += nodes
+    return list(seen), said, [[None if n is None else seen[n] for n in nodes] for nodes in behind]
 
 
 def ends(nodes):
@@ -202,7 +206,7 @@ class Program:
         self.numbers = None
 
     def places_of(self, written, graph, places):
-        """Of tensors by their names in the trace's file: where each comes from. (a slot, None), or (an operator, which of the gradients of its results)"""
+        """Tensors by their names in the trace's file: where each comes from. (a slot, None), or (an operator, which of the gradients of its results)"""
         for name, t in written.items():
             node, i = graph.recorded[name.partition("/")[2]]
             if name.startswith("gradient/"):
@@ -262,6 +266,10 @@ class Taken:
         if self.told is not None:
             self.hold(self.at_once)
 
+    def hold_alone(self, held):
+        """hold() of what the trace does not know of, where no mode sees functions."""
+        self.grad_outputs, self.grad_inputs = copies(self.grad_outputs, held), copies(self.grad_inputs, held)
+
     def tell(self, node, at_once):
         """The trace gets what was handed on, and what is to come. (Its operators that are seen, of somebody's hooks, are put behind what ran before.)
         at_once: makes copies from now on, in the backward pass."""
@@ -273,10 +281,13 @@ class Taken:
     def hold(self, held):
         """held: makes a copy of a gradient, which a later change does not reach. (A parameter's may have the memory of what was handed on.)"""
         with torch._C.DisableTorchFunction():
-            self.grad_outputs, self.grad_inputs = ((tuple([g if g is None or held is None else held(g) for g in grads or ()]))
-                                                   for grads in (self.grad_outputs, self.grad_inputs))
+            self.hold_alone(held)
         if self.told is not None:
             self.told.grad_outputs, self.told.grad_inputs = self.grad_outputs, self.grad_inputs
+
+
+def copies(gradients, held):
+    return tuple([g if g is None or held is None else held(g) for g in gradients or ()])
 
 
 def same_plain(a, b):
@@ -297,13 +308,13 @@ class Repeated:
 
     def see(self, op, args, kwargs):
         """An operator that PyTorch runs."""
-        node = torch._C._current_autograd_node()
+        node = current_node()
         if node is not None or self.loss is not None:
             return self.behind(op, args, kwargs, node)
-        at = len(self.ran)
-        module, source = self.trace.modules[-1] if self.trace.modules else "", source_line()
+        modules, ran, events = self.trace.modules, self.ran, self.program.events
+        module, source = modules[-1] if modules else "", source_line()
         try:
-            event = self.program.events[at] if at < len(self.program.events) else None
+            event = events[len(ran)] if len(ran) < len(events) else None
             right = event is not None and self.is_next(event, op, args, kwargs, module, source)
         except Exception:  # whatever a tensor is, the trace has words for it
             right = False
@@ -311,15 +322,15 @@ class Repeated:
             self.tell()
             return self.trace.followed(op, self.trace.forward, op, args, kwargs)
         out = op(*args, **kwargs)
-        number = torch.autograd._get_sequence_nr() - 1
-        self.ran.append((op, args, kwargs, out, number, module, source, event.enabled))
+        number = last_number() - 1
+        ran.append((op, args, kwargs, out, number, module, source, event.enabled))
         if number - self.record.base != event.number or not self.take(event, out):
             self.tell()
         return out
 
     def is_next(self, event, op, args, kwargs, module, source):
-        return (op is event.op and module == event.module and source == event.source and torch.is_grad_enabled() == event.enabled
-                and not torch._C._is_any_autocast_enabled() and self.alike(event.args, args)
+        return (op is event.op and module == event.module and source == event.source and is_grad_enabled() == event.enabled
+                and not is_any_autocast_enabled() and self.alike(event.args, args)
                 and (not kwargs and not event.kwargs or (kwargs.keys() == event.kwargs.keys() and self.alike(event.kwargs.values(), [kwargs[k] for k in event.kwargs]))))
 
     def alike(self, wanted, given):
@@ -387,13 +398,15 @@ class Repeated:
         results = out if isinstance(out, (list, tuple)) else [out]
         if len(results) != len(event.results):
             return False
+        program, known = self.program, self.known
         for slot, t in zip(event.results, results):
             if (type(slot) is Slot) != isinstance(t, torch.Tensor):
                 return False
             if type(slot) is Slot:
-                if id(t) in self.known or t.stride() != self.program.strides[slot.number]:
+                number, now = slot.number, spot(t)
+                if id(t) in known or now[2] != program.strides[number]:
                     return False
-                self.meet(t, slot.number, spot(t), None, self.program.marked[slot.number])
+                self.meet(t, number, now, None, program.marked[number])
         return True
 
     # ---- The trace, from now on
@@ -492,8 +505,13 @@ class Repeated:
                 made[id(t)] = t, held(t)
             return made[id(t)][1]
 
-        for taken in self.taken.values():
-            taken.hold(kept)
+        if self.trace.repeated is self:
+            with torch._C.DisableTorchFunction():
+                for taken in self.taken.values():
+                    taken.hold_alone(kept)
+        else:
+            for taken in self.taken.values():
+                taken.hold(kept)
         if self.versions_now() != self.versions:
             self.trace.refuse(*CHANGED_IN_BACKWARD)
 

@@ -217,8 +217,11 @@ def place(t):
 
 
 def version(t):
-    """How often it was changed, as autograd counts."""
-    return None if t.is_inference() else t._version
+    """How often it was changed, as autograd counts. (None is told of one that was made in inference mode.)"""
+    try:
+        return t._version
+    except RuntimeError:
+        return None
 
 
 CHANGED = "a view of a tensor that was changed in place is read", "write the change as an operator that makes a new tensor"
@@ -726,7 +729,7 @@ class Functions(TorchFunctionMode):
 
     def is_alone(self):
         """Does no other mode see autograd's operators, or change them? (One that was entered before sees those that are handed on.)"""
-        return (all(isinstance(m, Dispatch) and m.trace is self.trace for m in _get_current_dispatch_mode_stack())
+        return (all([isinstance(m, Dispatch) and m.trace is self.trace for m in _get_current_dispatch_mode_stack()])
                 and not torch._C._is_any_autocast_enabled() and not torch.is_anomaly_enabled())
 
     def backward(self, function, args, kwargs):
