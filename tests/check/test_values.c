@@ -4,10 +4,12 @@
 #include "check/base/elementary.h"
 #include "check/base/function.h"
 #include "check/kernel/gradient.h"
+#include "check/kernel/jacobian.h"
 #include "check/kernel/identity.h"
 #include "check/kernel/line.h"
 #include "check/kernel/near.h"
 #include "check/onnx/network.h"
+#include "check/program/power_series.h"
 #include "check/program/program_series.h"
 #include "check/record/record_bound.h"
 #include "check/base/sequences.h"
@@ -843,6 +845,60 @@ START_TEST(gradients_agree_with_tangents)
 }
 END_TEST
 
+typedef struct {
+  const motion *d;
+  interval *sum;
+} row_sum;
+
+/* The row's sum grows by a derivative times the tangent of what is read. */
+static void
+add_along(const void *pass, size_t s, size_t e, size_t reader, source x, const interval *by)
+{
+  const row_sum *row = pass;
+
+  (void)s;
+  (void)e;
+  multiply_add(row->sum, by, tangent_at(row->d, x.step, entry_of(row->d->p, x, reader)));
+}
+
+/* What a row of the Jacobian takes tangents to is the entry's tangent. Of a step with parameters of its own that is not all. */
+static void
+rows_agree(const motion *d, size_t s, size_t *seen)
+{
+  const point *p = d->p;
+  const step *st = &p->net->steps[s];
+  bool weighs = false;
+
+  for (size_t i = 0; i < st->n_factors; i++)
+    weighs = weighs || (st->factors[i].w != NULL && st->factors[i].w->wrt);
+  for (size_t e = 0; e < entries(p, s) && st->varies && !st->log && !weighs; e++) {
+    const interval *tangent = tangent_at(d, s, e);
+    INTERVAL(sum);
+    const row_sum row = {d, &sum};
+    jacobian_row(&(jacobian){p, d->slope, false, add_along, &row}, s, e, false);
+    const int order = interval_compare(tangent, &sum);
+    ck_assert_msg(order == 0 || order == 2, "step %zu (kind %d), entry %zu", s, (int)st->kind, e);
+    seen[st->kind] += !interval_zero(tangent);
+  }
+}
+
+START_TEST(rows_agree_with_tangents)
+{
+  size_t seen[FUNCTION + 1] = {0};
+  loaded l;
+
+  for (size_t i = 0; i < sizeof nets / sizeof *nets; i++) {
+    load(&l, nets[i].name);
+    motion d = tangents(&l.p, slopes(&l.p));
+    for (size_t s = 0; s < l.net.n_steps; s++)
+      rows_agree(&d, s, seen);
+    tangents_free(&d);
+  }
+  for (kind k = LINEAR; k <= FUNCTION; k++)
+    ck_assert_msg(seen[k] > 0, "no step of kind %d", (int)k);
+}
+END_TEST
+
 static void
 move_weights(loaded *l, unsigned long bits)
 {
@@ -862,7 +918,7 @@ compute_values(const point *p)
 {
   for (size_t s = 0; s < p->net->n_steps; s++)
     for (size_t e = 0; e < p->net->steps[s].n * p->net->batch; e++)
-      if (value_at(p, s, e) != NULL && s < p->last_window)
+      if (value_at(p, s, e) != NULL)
         same_as(p, s, e);
 }
 
@@ -1181,7 +1237,6 @@ START_TEST(identities_are_functions)
   size_t pairs = 0;
 
   load(&l, alike[_i].name);
-  ck_assert(l.p.last_window > 0);
   compute_values(&l.p);
   moved = l;
   moved.p.net = &moved.net;
@@ -1189,7 +1244,7 @@ START_TEST(identities_are_functions)
   moved.p.n_touched = moved.p.n_slopes = 0;
   move_weights(&l, 40);
   point_evaluate(&moved.p);
-  for (size_t s = 0; s < l.p.last_window; s++) {
+  for (size_t s = 0; s < l.net.n_steps; s++) {
     size_t n = l.net.steps[s].n * l.net.batch;
     for (size_t e = 0; e < n; e++) {
       const interval *y = value_at(&moved.p, s, e), *before = value_at(&l.p, s, e);
@@ -1519,6 +1574,7 @@ main(void)
   read_list();
   tcase_add_loop_test(t, values_are_those_of_onnx, 0, n_listed);
   tcase_add_loop_test(t, gradients_agree_with_tangents, 0, rational_nets);
+  tcase_add_test(t, rows_agree_with_tangents);
   tcase_add_loop_test(t, near_values_decide_as_exact_ones, 0, 2 * sizeof near_nets / sizeof *near_nets);
   tcase_add_loop_test(t, few_bits_are_near_exact_values, 0,
                       (int)(sizeof sizes / sizeof *sizes * (sizeof near_nets / sizeof *near_nets)));

@@ -293,14 +293,63 @@ START_TEST(cells)
 {
   const clarke_point_cell *c = clarke_series_point_cell(CLARKE_TANH, false, 16);
   const clarke_ball_cell *b = clarke_series_ball_cell(CLARKE_ERF, -16, 3);
+  const clarke_pair_cell *p = clarke_series_pair_cell(CLARKE_SIN, -17);
 
   ck_assert(clarke_series_known(CLARKE_ATAN) && !clarke_series_known(CLARKE_RECIPROCAL));
   ck_assert(c == clarke_series_point_cell(CLARKE_TANH, false, 16) && b == clarke_series_ball_cell(CLARKE_ERF, -16, 3));
   ck_assert(c != clarke_series_point_cell(CLARKE_TANH, true, 16));
   ck_assert(fabs(c->coef[0] - tanh(1)) < 0x1p-50 && c->off < 0x1p-52 && c->steep < 0.6);
+  ck_assert(p == clarke_series_pair_cell(CLARKE_SIN, -17) && p != clarke_series_pair_cell(CLARKE_COS, -17));
+  ck_assert(fabs(p->coef[0].high - sin(-17.0 / 16)) < 0x1p-50 && p->coef[0].low != 0 && p->off < 0x1p-98 && p->bend > 0.8 && p->bend < 1);
   ck_assert(b->limbs == 3 && b->word[3] == UINT64_MAX && fabs((double)b->word[2] * 0x1p-64 - erfc(1)) < 0x1p-50);
   ck_assert(clarke_series_point_cell(CLARKE_EXP, false, CLARKE_CELL_LAST)->steep < 2 * exp(32));
   ck_assert(clarke_series_ball_cell(CLARKE_NORMAL, -CLARKE_CELL_LAST, 2)->off < 0x1p-76);
+}
+END_TEST
+
+/* --- pairs --- */
+
+/* Of a pair, and at another number as far from it as is said; how much that says beside what the reach takes. */
+static bool
+check_pair(uint64_t *state, size_t i, size_t *narrow)
+{
+  const double x = argument(state, known[i].far), part = 2 * ((double)(draw(state) >> 11) * 0x1p-53) - 1;
+  const double reach = draw_below(state, 2) == 0 ? 0 : ldexp(1, -(int)draw_between(state, 0, 110));
+  const clarke_pair at = {x, draw_below(state, 4) == 0 ? 0 : 0x1p-53 * x * (2 * ((double)(draw(state) >> 11) * 0x1p-53) - 1)};
+  mpfr_t there, near, want;
+  clarke_pair y;
+  double off;
+
+  if (!clarke_series_pair(&y, &off, at, reach, known[i].function))
+    return false;
+  mpfr_inits2(BITS, there, near, want, (mpfr_ptr)0);
+  mpfr_set_d(there, at.high, MPFR_RNDN);
+  mpfr_add_d(there, there, at.low, MPFR_RNDN);
+  mpfr_add_d(there, there, reach * part, MPFR_RNDN);
+  truth(want, there, known[i].function, false);
+  mpfr_set_d(near, y.high, MPFR_RNDN);
+  mpfr_add_d(near, near, y.low, MPFR_RNDN);
+  ck_assert_msg(apart(want, near) <= off, "%s at %a + %a, reach %a: off by %a, not by %a", known[i].name, at.high, at.low, reach,
+                apart(want, near), off);
+  *narrow += reach == 0 && off <= 0x1p-98 * fmax(1, fabs(y.high));
+  mpfr_clears(there, near, want, (mpfr_ptr)0);
+  return true;
+}
+
+START_TEST(pairs)
+{
+  uint64_t state = 211 + (uint64_t)_i;
+  size_t found = 0, narrow = 0, n = draw_count(DRAWS);
+  const clarke_function function = known[_i].function;
+  clarke_pair y;
+  double off;
+
+  for (size_t k = 0; k < n; k++)
+    found += check_pair(&state, (size_t)_i, &narrow);
+  ck_assert_msg(function == CLARKE_NORMAL_TANH ? found == 0 : found >= n / 3 && narrow >= found / 4, "%s: %zu of %zu, %zu narrow", known[_i].name,
+                found, n, narrow);
+  ck_assert(!clarke_series_pair(&y, &off, (clarke_pair){NAN, 0}, 0, function) && !clarke_series_pair(&y, &off, (clarke_pair){1, 0}, INFINITY, function));
+  ck_assert(!clarke_series_pair(&y, &off, (clarke_pair){1, 0}, NAN, function) && !clarke_series_pair(&y, &off, (clarke_pair){1, 0}, 0, CLARKE_LOG));
 }
 END_TEST
 
@@ -417,6 +466,7 @@ main(void)
   tcase_add_loop_test(tests, points, 0, 2 * (int)N_KNOWN);
   tcase_add_test(tests, others);
   tcase_add_test(tests, cells);
+  tcase_add_loop_test(tests, pairs, 0, (int)N_KNOWN);
   tcase_add_loop_test(tests, balls, 0, 2);
   tcase_add_test(tests, wide);
   return run_tests();
