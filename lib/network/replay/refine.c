@@ -137,23 +137,23 @@ refine_all(bool *worth, clarke_replay *r, const size_t *sample, size_t n, size_t
   return status;
 }
 
-/* What pairs do not follow is left to words, and what they lose is lost by one word, too. */
+/* The passes after one another, each while the one before was worth its price: pairs, words as many as are asked for, three. What pairs do not
+ * follow is left to words, whatever they were worth, and what they lose is lost by one word, too. */
 clarke_status
 clarke_replay_refine(clarke_replay *r, size_t *left, clarke_error *err)
 {
-  const size_t before = r->refined;
-  size_t bits = PAIRS, *sample = NULL, n;
+  size_t bits[] = {PAIRS, r->bits, REFINE_LAST}, *sample = NULL, n;
+  const size_t before = r->refined, passes = r->bits < REFINE_LAST ? 3 : 2;
   bool worth = true;
   clarke_status status = clarke_samples_open(&sample, &n, r, err);
 
   clarke_work_begin("replay in enclosures", 0);
-  while (n > 0 && worth && bits <= REFINE_LAST && status == CLARKE_OK) {
-    status = refine_all(&worth, r, sample, n, bits, err);
-    if (bits == PAIRS) {
-      bits = r->refined > before && r->bits < TWO_WORDS ? TWO_WORDS : r->bits;
+  for (size_t k = 0; k < passes && n > 0 && worth && status == CLARKE_OK; k++) {
+    status = refine_all(&worth, r, sample, n, bits[k], err);
+    if (k == 0) {
       worth = true;
-    } else
-      bits = bits < REFINE_LAST ? REFINE_LAST : REFINE_LAST + 1;
+      bits[1] = r->refined > before && r->bits < TWO_WORDS ? TWO_WORDS : r->bits;
+    }
     free(sample);
     sample = NULL;
     if (status == CLARKE_OK)
