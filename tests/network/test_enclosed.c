@@ -358,12 +358,12 @@ END_TEST
 /* A sum that cancels but for its last products keeps them; what is lost is within what is said. */
 START_TEST(products_are_added)
 {
-  double high = 0, low = 0, lows = 0;
+  const double w[3] = {0x1p60, 1 + 0x1p-52, -0x1p60}, x[3] = {1 + 0x1p-52, 1 - 0x1p-53, 1 + 0x1p-52}, low[3] = {0, 0x1p-60, 0};
+  clarke_pairs_sum_of sum = {0};
 
-  clarke_pairs_add_product(&high, &low, &lows, 0x1p60, 1 + 0x1p-52, 0);
-  clarke_pairs_add_product(&high, &low, &lows, 1 + 0x1p-52, 1 - 0x1p-53, 0x1p-60);
-  clarke_pairs_add_product(&high, &low, &lows, -0x1p60, 1 + 0x1p-52, 0);
-  ck_assert(high + low == 1 + 0x1p-53 && lows > 0);
+  for (size_t k = 0; k < 3; k++)
+    sum = clarke_pairs_add_product(sum.high, sum.low, sum.lows, w[k], x[k], low[k]);
+  ck_assert(sum.high + sum.low == 1 + 0x1p-53 && sum.lows > 0);
   ck_assert(clarke_pairs_negative((clarke_pair){1, -2}).high == -1 && clarke_pairs_negative((clarke_pair){1, -2}).low == 2);
   ck_assert(clarke_pairs_constant((clarke_pair){3, 0x1p-60}).low == 0x1p-60 && clarke_pairs_constant((clarke_pair){0, 0}).high == 0);
   ck_assert(isnan(clarke_pairs_constant((clarke_pair){0x1p-950, 0}).high) && isnan(clarke_pairs_constant((clarke_pair){0x1p950, 0}).high));

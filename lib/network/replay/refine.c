@@ -3,6 +3,7 @@
 
 #include "base/stop.h"
 #include "network/pass/pairs/pass.h"
+#include "network/pass/slices/plan.h"
 
 #include <stdlib.h>
 
@@ -55,6 +56,15 @@ products_before(const clarke_graph *g, size_t i)
   for (size_t k = 0; k < i; k++)
     n += g->steps[k].kind == CLARKE_DENSE || g->steps[k].kind == CLARKE_PRODUCT;
   return n;
+}
+
+/* Products from which on a fine pass loses what is behind them, as a rule. */
+#define LOST_FINELY 16
+
+bool
+clarke_replay_wants_pairs(const clarke_replay *r)
+{
+  return !clarke_graph_couples(r->g) && products_before(r->g, r->g->n_steps) >= LOST_FINELY && !clarke_slices_serve(r->g, r->piece, r->samples);
 }
 
 /* Does the filter follow all steps up to i? Behind others everything is open, and says nothing of errors. */

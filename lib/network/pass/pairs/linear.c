@@ -46,7 +46,11 @@ typedef struct {
 static inline void
 add_term(const sum_row *r, size_t j, double coef, clarke_pair x, double off)
 {
-  clarke_pairs_add_product(&r->high[j], &r->low[j], &r->lows[j], coef, x.high, x.low);
+  const clarke_pairs_sum_of more = clarke_pairs_add_product(r->high[j], r->low[j], r->lows[j], coef, x.high, x.low);
+
+  r->high[j] = more.high;
+  r->low[j] = more.low;
+  r->lows[j] = more.lows;
   r->off[j] += fabs(coef) * (off + CLARKE_PAIRS_BY_LOW * fabs(x.low));
 }
 

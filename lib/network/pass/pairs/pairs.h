@@ -77,16 +77,18 @@ clarke_pairs_negative(clarke_pair x)
 #define CLARKE_PAIRS_BY_LOW (4 * CLARKE_UNIT)
 #define CLARKE_PAIRS_BY_LOWS (5.125 * CLARKE_UNIT)
 
-/* One product more in such a sum. */
-static inline void
-clarke_pairs_add_product(double *high, double *low, double *lows, double w, double x_high, double x_low)
-{
-  const double p = w * x_high, e = __builtin_fma(w, x_high, -p), s = *high + p, t = s - *high;
-  const double q = (*high - (s - t)) + (p - t), l = *low + ((e + q) + w * x_low);
+typedef struct {
+  double high, low, lows;
+} clarke_pairs_sum_of;
 
-  *high = s;
-  *low = l;
-  *lows += fabs(l);
+/* One product more in such a sum. */
+static inline clarke_pairs_sum_of
+clarke_pairs_add_product(double high, double low, double lows, double w, double x_high, double x_low)
+{
+  const double p = w * x_high, e = __builtin_fma(w, x_high, -p), s = high + p, t = s - high;
+  const double q = (high - (s - t)) + (p - t), l = low + ((e + q) + w * x_low);
+
+  return (clarke_pairs_sum_of){s, l, lows + fabs(l)};
 }
 
 /* A distance of the feature, which is off by no more than `off`, into its sample's margin. */

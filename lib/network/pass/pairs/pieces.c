@@ -68,6 +68,19 @@ measure(const clarke_pairs_pass *f, const pair_pieces *p, clarke_pair x, double 
   }
 }
 
+/* The sizes of all arguments, decided or not, and of kinks, into their samples' margins. */
+static void
+measure_sizes(const clarke_pairs_pass *f, const clarke_step *s, const clarke_enclosed *x)
+{
+  clarke_margin *m = f->margin != NULL ? f->margin[f->step] : NULL;
+
+  for (size_t e = 0; m != NULL && e < x->rows * f->n; e++)
+    clarke_margin_hold(&m[e % f->n], clarke_up_by(fabs(x->high[e]) + x->off[e], 4));
+  for (size_t k = 0; m != NULL && k < s->pieces.n_kinks; k++)
+    for (size_t j = 0; j < f->n; j++)
+      clarke_margin_hold(&m[j], clarke_up_by(fabs(mpq_get_d(s->pieces.kink[k])), 4));
+}
+
 static double
 prelu_slope(const pair_pieces *p, size_t feature)
 {
@@ -159,6 +172,8 @@ clarke_pairs_piecewise(clarke_pairs_pass *f, const clarke_step *s)
   const bool kinked = f->margin != NULL && !clarke_margin_is_smooth(s);
   clarke_status status = clarke_enclosed_alloc(f, y, x->rows);
 
+  if (status == CLARKE_OK)
+    measure_sizes(f, s, x);
   for (size_t i = 0; i < x->rows && status == CLARKE_OK; i++) {
     const bool measured = kinked && clarke_margin_bends(f->g, s, i);
 
