@@ -104,13 +104,12 @@ chunk_begin(chunk *c, const clarke_replay *r, const clarke_growths *growths, siz
 static clarke_status
 chunk_run(chunk *c, const clarke_replay *r, const clarke_growths *growths, size_t first, size_t n, bool deep)
 {
-  const bool left = growths != NULL || clarke_replay_wants_pairs(r);
   clarke_status status = CLARKE_OK;
 
   chunk_begin(c, r, growths, first, n);
   if (!deep)
     status = chunk_filter(c, false, most_lost(r, n));
-  if (status == CLARKE_OK && !left && (deep || c->lost > most_lost(r, n))) {
+  if (status == CLARKE_OK && growths == NULL && (deep || c->lost > most_lost(r, n))) {
     chunk_clear(c);
     status = chunk_filter(c, true, most_lost_finely(r));
   }
@@ -126,7 +125,7 @@ probe(bool *deep, const clarke_replay *r, const clarke_growths *growths, clarke_
   clarke_status status;
 
   *deep = false;
-  if (growths != NULL || clarke_replay_wants_pairs(r)) /* there is no fine pass then */
+  if (growths != NULL) /* there is no fine pass then */
     return CLARKE_OK;
   for (size_t i = 0; i < r->g->n_steps; i++)
     *deep = *deep || r->g->steps[i].kind == CLARKE_MAX;
@@ -306,7 +305,7 @@ clarke_replay_filter(clarke_replay *r, const clarke_growths *growths, size_t thr
   clarke_status status = coarse != NULL ? filter_all(r, growths, threads, open, coarse, err)
                                         : clarke_no_memory(err);
 
-  if (status == CLARKE_OK && (growths != NULL || clarke_graph_couples(r->g) || clarke_replay_wants_pairs(r))) /* chunks may have been given up */
+  if (status == CLARKE_OK && (growths != NULL || clarke_graph_couples(r->g))) /* chunks may have been given up */
     *open = clarke_places_open(r->g, r->piece, r->samples);
   else if (status == CLARKE_OK && *open > 0 && !clarke_graph_couples(r->g))
     status = filter_again(r, open, coarse, err);

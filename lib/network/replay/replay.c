@@ -150,7 +150,7 @@ run_filter(clarke_replay *r, size_t threads, size_t *open, clarke_error *err)
 
   if (clarke_replay_is_deep(r->g) && !clarke_graph_couples(r->g) && clarke_slices_serve(r->g, r->piece, r->samples))
     status = find_growths(&growths, r->g, r->samples, err);
-  if (status == CLARKE_OK && !clarke_replay_is_lost(r))
+  if (status == CLARKE_OK && !clarke_replay_is_lost(r) && !clarke_replay_wants_pairs(r))
     status = clarke_replay_filter(r, growths.g != NULL ? &growths : NULL, threads, open, err);
   r->filtered = entries - *open;
   if (status == CLARKE_OK && *open > 0)

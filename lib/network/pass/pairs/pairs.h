@@ -8,6 +8,8 @@
 
 /* Where a middle is larger it may have overflowed on its way: then nothing is known. */
 #define CLARKE_PAIRS_FAR 0x1p900
+/* Where a bound is less, and a kink within it, an argument is at the kink as a rule. */
+#define CLARKE_PAIRS_CLOSE 0x1p-50
 /* More than what underflow takes of an operation on such numbers, or of a few. */
 #define CLARKE_PAIRS_LEAST 0x1p-1060
 
@@ -29,6 +31,7 @@ struct clarke_pairs_pass {
   size_t **ties;
   clarke_margin **margin;
   clarke_identities *ids; /* made when windows are open */
+  size_t vague;           /* places left open whose bounds are wide */
   bool outside;           /* some argument is not certainly in its function's domain */
   clarke_error *err;
 };

@@ -26,14 +26,15 @@ pieces_of(const clarke_pairs_pass *f, const clarke_step *s)
   return p;
 }
 
-/* x less a kink as a double, and what that is off by beside x itself: an addition, the kink's own rounding, and that of the double. */
+/* x less a kink as a double, and what that is off by beside x itself. The first difference is exact, or loses u of itself, and so does the sum;
+ * the second loses u of parts that are u of x and the kink; and the kink is off. */
 static inline double
 distance_from(clarke_pair kink, clarke_pair x, double *off)
 {
-  const clarke_pair d = clarke_pair_add(x, clarke_pairs_negative(kink));
+  const double d = (x.high - kink.high) + (x.low - kink.low);
 
-  *off = clarke_up_over(4 * CLARKE_PAIR_UNIT * (fabs(x.high) + fabs(kink.high)) + clarke_taken(1, fabs(d.high)), 8, CLARKE_PAIRS_LEAST);
-  return d.high;
+  *off = clarke_up_over(4 * CLARKE_PAIR_UNIT * (fabs(x.high) + fabs(kink.high)) + clarke_taken(4, fabs(d)), 8, CLARKE_PAIRS_LEAST);
+  return d;
 }
 
 /* The piece that x lies in, if it is off by no more than `off`: only a strict inequality between finite numbers tells. */
@@ -184,6 +185,7 @@ clarke_pairs_piecewise(clarke_pairs_pass *f, const clarke_step *s)
         place[e] = place_of(&p, in, x->off[e]);
         if (place[e] != CLARKE_OPEN && measured)
           measure(f, &p, in, x->off[e], i, e % f->n);
+        f->vague += place[e] == CLARKE_OPEN && !(x->off[e] <= CLARKE_PAIRS_CLOSE);
       }
       put_value(y, e, &p, place[e], in, x->off[e], i);
     }

@@ -146,7 +146,8 @@ clarke_pairs_max(clarke_pairs_pass *f, const clarke_step *s)
       if (place[e] != CLARKE_OPEN) {
         f->ties[f->step][w.column] += tied;
         measure(f, &w, e / f->n, best);
-      }
+      } else
+        f->vague += !(w.x->off[entry_of(&w, best)] <= CLARKE_PAIRS_CLOSE);
     }
     measure_sizes(f, &w);
     put_largest(y, e, &w, best);
