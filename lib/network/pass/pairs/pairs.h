@@ -9,7 +9,7 @@
 /* Where a middle is larger it may have overflowed on its way: then nothing is known. */
 #define CLARKE_PAIRS_FAR 0x1p900
 /* Where a bound is less, and a kink within it, an argument is at the kink as a rule. */
-#define CLARKE_PAIRS_CLOSE 0x1p-50
+#define CLARKE_PAIRS_CLOSE 0x1p-60
 /* More than what underflow takes of an operation on such numbers, or of a few. */
 #define CLARKE_PAIRS_LEAST 0x1p-1060
 
