@@ -158,6 +158,7 @@ walk(comparison *c, const clarke_graph *g, const clarke_tensor *x, uint64_t *sta
     }
     for (size_t k = 0; k < s->n_in; k++)
       known = known && (g->values[s->in[k].value].constant || f.value[s->in[k].value].known);
+    ck_assert(clarke_pairs_has(s) == (of_kind[s->kind] != NULL));
     if (!known)
       continue;
     OK(of_kind[s->kind](&f, s));
@@ -377,6 +378,17 @@ START_TEST(products_are_added)
 }
 END_TEST
 
+/* What has no bounds there: normalizations, logarithms of a softmax, jumps. */
+START_TEST(what_is_not_followed)
+{
+  ck_assert(!clarke_pairs_has(&(clarke_step){.kind = CLARKE_NORMALIZE}));
+  ck_assert(clarke_pairs_has(&(clarke_step){.kind = CLARKE_SOFTMAX}) && !clarke_pairs_has(&(clarke_step){.kind = CLARKE_SOFTMAX, .log = true}));
+  for (int function = CLARKE_SIGMOID; function <= CLARKE_HELD; function++)
+    ck_assert_int_eq(clarke_pairs_has(&(clarke_step){.kind = CLARKE_ANALYTIC, .function = (clarke_function)function}),
+                     function < CLARKE_ABOVE || function == CLARKE_HELD);
+}
+END_TEST
+
 /* A distance is taken with what it may be off by; without margins nothing is. */
 START_TEST(distances_are_taken)
 {
@@ -521,6 +533,7 @@ main(void)
   tcase_add_test(tests, bounds_hold_behind_functions);
   tcase_add_test(tests, bounds_grow_from_step_to_step);
   tcase_add_test(tests, products_are_added);
+  tcase_add_test(tests, what_is_not_followed);
   tcase_add_test(tests, distances_are_taken);
   tcase_add_test(tests, what_open_places_need);
   tcase_add_test(tests, deep_networks_are_what_they_are_exactly);

@@ -66,7 +66,10 @@ products_before(const clarke_graph *g, size_t i)
 bool
 clarke_replay_wants_pairs(const clarke_replay *r)
 {
-  return !clarke_graph_couples(r->g) && products_before(r->g, r->g->n_steps) >= LOST_IN_DOUBLES && !clarke_slices_serve(r->g, r->piece, r->samples);
+  for (size_t i = 0; i < r->g->n_steps; i++)
+    if (!clarke_pairs_has(&r->g->steps[i]))
+      return false;
+  return products_before(r->g, r->g->n_steps) >= LOST_IN_DOUBLES && !clarke_slices_serve(r->g, r->piece, r->samples);
 }
 
 /* Does the filter follow all steps up to i? Behind others everything is open, and says nothing of errors. */

@@ -59,6 +59,14 @@ static clarke_status (*const of_kind[CLARKE_STEP_KINDS])(clarke_pairs_pass *f, c
   [CLARKE_PRODUCT] = clarke_pairs_contract,  [CLARKE_ANALYTIC] = clarke_pairs_function,   [CLARKE_SOFTMAX] = clarke_pairs_softmax,
 };
 
+bool
+clarke_pairs_has(const clarke_step *s)
+{
+  if (s->kind == CLARKE_ANALYTIC)
+    return s->function == CLARKE_HELD || !clarke_step_jumps(s);
+  return of_kind[s->kind] != NULL && !(s->kind == CLARKE_SOFTMAX && s->log);
+}
+
 /* Does the pass follow the step, and its inputs? */
 static bool
 follows(const clarke_pairs_pass *f, const clarke_step *s)
@@ -66,7 +74,7 @@ follows(const clarke_pairs_pass *f, const clarke_step *s)
   for (size_t i = 0; i < s->n_in; i++)
     if (!f->g->values[s->in[i].value].constant && !f->value[s->in[i].value].known)
       return false;
-  return of_kind[s->kind] != NULL;
+  return clarke_pairs_has(s);
 }
 
 /* What is read for the last time at step i. */
