@@ -107,6 +107,12 @@ def numbers():
          claim("T4-Tab4.4", "Table 4.4", "GPT-2 small is 1.26 times faster, mini 1.96 times",
                at("full=100000 steps=79000", value="~1.27", wrong={"value": "~1.26"}), at("full=100000 steps=51000", value="~1.96"),
                note="1.2658, cut off"))
+    case("accuracies", ["input a, b, c", "output (a + b + c) / 3"],
+         claim("T4-inc", "4.7 to 4.9", "ResNet18 with AdamW comes to 69.43 % (the text), or 69.34 % (Table 4.3)",
+               at("a=69.336 b=69.312 c=69.364", value="~69.34", wrong={"value": "~69.43"}), note="where the three runs of the authors' logs end"))
+    case("grid", ["input first, step, x, y", "output (x - first) / step, (y - first) / step"],
+         claim("T4-inc", "4.7 to 4.9", "the grid .1, .5, .9, ..., 3.5, 4.0 of step .4 has 2.0 and 4.0",
+               at("first=1/10 step=2/5 x=2 y=4", value="(19/4, 39/4)", wrong={"value": "two whole numbers"}), note="which number of the grid each would be"))
     case("algorithm5", ["input g, s", "let v = (1 - s)*g*g", "output g / sqrt(v), g / sqrt(v / (1 - s))"],
          claim("T4-Alg5", "Algorithm 5", "INNAprop with alpha = beta = 1 (Algorithm 4) corrects v: its first ghat is 1",
                at("g=3 s=9/10", value="(~3.162, 1)", wrong={"value": "(1, 1)"}), note="Algorithm 4 has no correction; Algorithm 3 has"))

@@ -6,13 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <flint/flint.h>
-#if __FLINT_RELEASE >= 30000
-#include <flint/arb_hypgeom.h>
-#else
-#include <arb_hypgeom.h>
-#endif
-
 static _Thread_local clarke_tally *tally;
 
 void
@@ -390,6 +383,7 @@ rational_value(mpq_t y, mpq_t dy, clarke_analytic f, const mpq_t x)
     return mpq_cmp_si(x, 1, 1) == 0;
   case CLARKE_FN_SIN:
   case CLARKE_FN_TANH:
+  case CLARKE_FN_ATAN:
     mpq_set_si(y, 0, 1);
     mpq_set_si(dy, 1, 1);
     return zero;
@@ -420,83 +414,6 @@ rational_value(mpq_t y, mpq_t dy, clarke_analytic f, const mpq_t x)
   return false;
 }
 
-static void
-sigmoid(arb_t y, arb_t dy, const arb_t x, long precision)
-{
-  arb_t t;
-
-  arb_init(t);
-  arb_neg(t, x);
-  arb_exp(t, t, precision);
-  arb_add_ui(t, t, 1, precision);
-  arb_inv(y, t, precision); /* 1 / (1 + exp(-x)) */
-  arb_sub_ui(t, y, 1, precision);
-  arb_neg(t, t);
-  arb_mul(dy, y, t, precision);
-  arb_clear(t);
-}
-
-void
-clarke_ball_bell(arb_t y, const arb_t x, bool normal, long precision)
-{
-  arb_t root;
-
-  arb_init(root);
-  arb_const_pi(root, precision);
-  if (normal)
-    arb_mul_ui(root, root, 2, precision);
-  arb_sqrt(root, root, precision);
-  arb_sqr(y, x, precision);
-  arb_neg(y, y);
-  if (normal)
-    arb_mul_2exp_si(y, y, -1);
-  arb_exp(y, y, precision);
-  if (!normal)
-    arb_mul_2exp_si(y, y, 1);
-  arb_div(y, y, root, precision);
-  arb_clear(root);
-}
-
-static void
-ball_value(arb_t y, arb_t dy, clarke_analytic f, const arb_t x, long precision)
-{
-  switch (f) {
-  case CLARKE_FN_EXP:
-    arb_exp(y, x, precision);
-    arb_set(dy, y);
-    break;
-  case CLARKE_FN_LOG:
-    arb_log(y, x, precision);
-    arb_inv(dy, x, precision);
-    break;
-  case CLARKE_FN_SQRT:
-    arb_sqrt(y, x, precision);
-    arb_mul_2exp_si(dy, y, 1);
-    arb_inv(dy, dy, precision);
-    break;
-  case CLARKE_FN_SIN:
-    arb_sin_cos(y, dy, x, precision);
-    break;
-  case CLARKE_FN_COS:
-    arb_sin_cos(dy, y, x, precision);
-    arb_neg(dy, dy);
-    break;
-  case CLARKE_FN_TANH:
-    arb_tanh(y, x, precision);
-    arb_mul(dy, y, y, precision);
-    arb_sub_ui(dy, dy, 1, precision);
-    arb_neg(dy, dy);
-    break;
-  case CLARKE_FN_SIGMOID:
-    sigmoid(y, dy, x, precision);
-    break;
-  case CLARKE_FN_ERF:
-    arb_hypgeom_erf(y, x, precision);
-    clarke_ball_bell(dy, x, false, precision);
-    break;
-  }
-}
-
 /* Is x certainly in the domain of f, and of f' when its value is wanted? */
 static bool
 in_domain(clarke_analytic f, const clarke_number *x, bool derivative)
@@ -506,6 +423,23 @@ in_domain(clarke_analytic f, const clarke_number *x, bool derivative)
   if (f == CLARKE_FN_LOG || (f == CLARKE_FN_SQRT && derivative))
     return sign == 1;
   return f != CLARKE_FN_SQRT || sign == 1 || sign == 0;
+}
+
+/* 1 / x, or 1 / (1 + x^2). */
+static void
+rational_slope(mpq_t slope, clarke_analytic f, const mpq_t x)
+{
+  mpq_set_si(slope, 1, 1);
+  if (f == CLARKE_FN_ATAN) {
+    mpq_t square;
+
+    mpq_init(square);
+    mpq_mul(square, x, x);
+    mpq_add(slope, slope, square);
+    mpq_clear(square);
+  } else
+    mpq_set(slope, x);
+  mpq_inv(slope, slope);
 }
 
 /* 2 / sqrt(pi), where the value is rational. */
@@ -521,6 +455,7 @@ bool
 clarke_number_analytic(clarke_number *y, clarke_number *dy, clarke_analytic f,
                        const clarke_number *x, long precision)
 {
+  const bool exact = x->exact; /* y may be x */
   arb_t in, out, slope;
   mpq_t q, dq;
 
@@ -530,7 +465,7 @@ clarke_number_analytic(clarke_number *y, clarke_number *dy, clarke_analytic f,
     return false;
   mpq_init(q);
   mpq_init(dq);
-  if (x->exact && rational_value(q, dq, f, x->q)) {
+  if (exact && rational_value(q, dq, f, x->q)) {
     clarke_number_set_q(y, q);
     if (dy != NULL && f == CLARKE_FN_ERF)
       erf_slope_at_zero(dy, precision);
@@ -541,11 +476,11 @@ clarke_number_analytic(clarke_number *y, clarke_number *dy, clarke_analytic f,
     arb_init(out);
     arb_init(slope);
     ball(in, x, precision);
-    ball_value(out, slope, f, in, precision);
+    clarke_ball_analytic(out, slope, f, in, precision);
     y->exact = false;
     arb_swap(y->b, out);
-    if (dy != NULL && x->exact && f == CLARKE_FN_LOG) { /* rational where the value is not */
-      mpq_inv(dq, x->q);
+    if (dy != NULL && exact && (f == CLARKE_FN_LOG || f == CLARKE_FN_ATAN)) { /* rational where the value is not */
+      rational_slope(dq, f, x->q);
       clarke_number_set_q(dy, dq);
     } else if (dy != NULL) {
       dy->exact = false;

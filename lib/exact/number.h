@@ -5,18 +5,10 @@
 #define CLARKE_EXACT_NUMBER_H
 
 #include "base/status.h"
+#include "exact/elementary.h"
 
 #include <gmp.h>
-#include <stdbool.h>
 #include <stddef.h>
-
-#include <flint/flint.h>
-
-#if __FLINT_RELEASE >= 30000
-#include <flint/arb.h>
-#else
-#include <arb.h>
-#endif
 
 typedef struct {
   bool exact;
@@ -92,19 +84,10 @@ int clarke_number_sign(const clarke_number *x);
 /* The sign of a - b in the same sense. */
 int clarke_number_compare(const clarke_number *a, const clarke_number *b, long precision);
 
-/* The elementary analytic functions. */
-typedef enum {
-  CLARKE_FN_EXP, CLARKE_FN_LOG, CLARKE_FN_SQRT, CLARKE_FN_SIN, CLARKE_FN_COS, CLARKE_FN_TANH,
-  CLARKE_FN_SIGMOID, CLARKE_FN_ERF,
-} clarke_analytic;
-
 /* y = f(x), and dy = f'(x) when dy is not NULL. False when x is not certainly inside the domain
  * (log: x > 0; sqrt: x >= 0, and x > 0 for dy). y may alias x, dy not. */
 bool clarke_number_analytic(clarke_number *y, clarke_number *dy, clarke_analytic f,
                             const clarke_number *x, long precision);
-
-/* y = exp(-x^2) 2 / sqrt(pi), the slope of erf; normal: exp(-x^2 / 2) / sqrt(2 pi). y may be x. */
-void clarke_ball_bell(arb_t y, const arb_t x, bool normal, long precision);
 
 /* The number itself when it is rational, else the middle of its ball. */
 void clarke_number_middle(mpq_t q, const clarke_number *x);

@@ -1,5 +1,6 @@
 /* Stored tensors: bytes in, exact values out (tensor.h says what a tensor is). */
 #include "exact/tensor.h"
+#include "base/wide.h"
 
 #include <endian.h>
 #include <math.h>
@@ -318,7 +319,7 @@ clarke_tensor_decode(clarke_tensor *t, const void *bytes, bool big_endian, clark
 }
 
 /* Are all floats finite? */
-static bool
+CLARKE_WIDE static bool
 finite_f32(const unsigned char *p, size_t n)
 {
   int32_t largest = 0; /* signed ones are compared side by side by any processor */

@@ -6,31 +6,55 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The map from a whole broadcast shape to an operand's entries; NULL when it is the identity. */
+/* Does the operand have the whole shape? */
+static bool
+is_whole(size_t rank, const size_t *dims, size_t in_rank, const size_t *in_dims)
+{
+  return rank == in_rank && (rank == 0 || memcmp(dims, in_dims, rank * sizeof *dims) == 0);
+}
+
+/* The operand's entry that entry f of the whole shape reads. */
+static size_t
+entry_of(size_t f, size_t rank, const size_t *dims, size_t in_rank, const size_t *in_dims)
+{
+  size_t rest = f, entry = 0, step = 1;
+
+  for (size_t a = rank; a-- > 0; rest /= dims[a]) {
+    size_t at = rest % dims[a];
+
+    if (a + in_rank < rank)
+      continue;
+    size_t extent = in_dims[a + in_rank - rank];
+    entry += (extent == 1 ? 0 : at) * step;
+    step *= extent;
+  }
+  return entry;
+}
+
+/* The map from a whole broadcast shape to an operand's entries; NULL when it is the identity. Along the last axis entries follow each other,
+ * or are one. */
 static size_t *
 broadcast_map(size_t rank, const size_t *dims, size_t count, size_t in_rank, const size_t *in_dims,
               bool *failed)
 {
-  size_t *map = malloc((count + 1) * sizeof *map);
+  const bool whole = is_whole(rank, dims, in_rank, in_dims);
+  const size_t line = rank > 0 && dims[rank - 1] > 0 ? dims[rank - 1] : 1;
+  const size_t on = in_rank > 0 && in_dims[in_rank - 1] != 1;
+  size_t *map = whole ? NULL : malloc((count + 1) * sizeof *map);
   bool identity = true;
 
-  *failed = map == NULL;
-  for (size_t f = 0; !*failed && f < count; f++) {
-    size_t rest = f, entry = 0, step = 1;
+  *failed = !whole && map == NULL;
+  if (map == NULL)
+    return NULL;
+  for (size_t f = 0; f < count; f += line) {
+    const size_t first = entry_of(f, rank, dims, in_rank, in_dims);
 
-    for (size_t a = rank; a-- > 0; rest /= dims[a]) {
-      size_t at = rest % dims[a];
-
-      if (a + in_rank < rank)
-        continue;
-      size_t extent = in_dims[a + in_rank - rank];
-      entry += (extent == 1 ? 0 : at) * step;
-      step *= extent;
+    for (size_t k = 0; k < line; k++) {
+      map[f + k] = first + k * on;
+      identity = identity && map[f + k] == f + k;
     }
-    map[f] = entry;
-    identity = identity && entry == f;
   }
-  if (identity && !*failed) {
+  if (identity) {
     size_t in_count = 1;
 
     for (size_t a = 0; a < in_rank; a++)

@@ -165,6 +165,8 @@ clarke_ieee_analytic(clarke_ieee_unit *u, clarke_analytic f, double x)
     return sigmoid(u, x);
   case CLARKE_FN_ERF:
     return apply_one(u, mpfr_erf, x);
+  case CLARKE_FN_ATAN:
+    return apply_one(u, mpfr_atan, x);
   }
   return NAN;
 }

@@ -41,7 +41,7 @@ static const struct {
 } analytic_functions[] = {
   { "exp", CLARKE_FN_EXP },   { "log", CLARKE_FN_LOG },         { "sqrt", CLARKE_FN_SQRT },
   { "sin", CLARKE_FN_SIN },   { "cos", CLARKE_FN_COS },         { "tanh", CLARKE_FN_TANH },
-  { "sigmoid", CLARKE_FN_SIGMOID }, { "erf", CLARKE_FN_ERF },
+  { "sigmoid", CLARKE_FN_SIGMOID }, { "erf", CLARKE_FN_ERF },       { "atan", CLARKE_FN_ATAN },
 };
 
 #define N_LIST (sizeof list_functions / sizeof list_functions[0])

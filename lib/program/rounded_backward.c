@@ -81,6 +81,8 @@ analytic_share(clarke_machine *m, const clarke_instruction *i, double x, double 
     return clarke_ieee_mul(u, clarke_ieee_mul(u, g, clarke_ieee_add(u, 1, -y)), y);
   case CLARKE_FN_ERF:
     return erf_share(u, x, g);
+  case CLARKE_FN_ATAN:
+    return clarke_ieee_div(u, g, clarke_ieee_add(u, clarke_ieee_mul(u, x, x), 1));
   }
   return NAN;
 }

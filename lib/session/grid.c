@@ -23,19 +23,15 @@ clarke_grid_clear(clarke_grid *g)
 
 /* --- counting ---------------------------------------------------------------------------------- */
 
-/* precision: bits; the least normal number is 2^emin, the largest has the exponent emax. */
-static const struct {
-  long precision, emin, emax;
-} formats[] = {
+const clarke_grid_format clarke_grid_formats[] = {
   [CLARKE_IEEE_F16] = {11, -14, 15},
   [CLARKE_IEEE_BF16] = {8, -126, 127},
   [CLARKE_IEEE_F32] = {24, -126, 127},
   [CLARKE_IEEE_F64] = {53, -1022, 1023},
 };
 
-/* The exponent of q > 0: 2^e <= q < 2^(e + 1). */
-static long
-exponent(const mpq_t q)
+long
+clarke_grid_exponent(const mpq_t q)
 {
   long e = (long)mpz_sizeinbase(mpq_numref(q), 2) - (long)mpz_sizeinbase(mpq_denref(q), 2);
   mpq_t x;
@@ -55,12 +51,12 @@ exponent(const mpq_t q)
 static void
 rank_of_positive(mpz_t n, bool *is, clarke_ieee format, const mpq_t q)
 {
-  const long p = formats[format].precision, emin = formats[format].emin;
-  long e = exponent(q);
+  const long p = clarke_grid_formats[format].precision, emin = clarke_grid_formats[format].emin;
+  long e = clarke_grid_exponent(q);
   mpz_t most;
   mpq_t x;
 
-  mpz_init_set_ui(most, (unsigned long)(formats[format].emax - emin + 2));
+  mpz_init_set_ui(most, (unsigned long)(clarke_grid_formats[format].emax - emin + 2));
   mpz_mul_2exp(most, most, (mp_bitcnt_t)(p - 1));
   mpz_sub_ui(most, most, 1);
   e = e < emin ? emin : e;
@@ -140,7 +136,7 @@ clarke_grid_has(clarke_ieee format, const mpq_t q)
 static void
 number_at(mpq_t q, clarke_ieee format, const mpz_t n)
 {
-  const long p = formats[format].precision, emin = formats[format].emin;
+  const long p = clarke_grid_formats[format].precision, emin = clarke_grid_formats[format].emin;
   long by = emin - p + 1, block;
   mpz_t m;
 

@@ -29,9 +29,7 @@ clarke_status clarke_grid_find(clarke_grid *g, const clarke_region_function *f, 
 
 /* The same in a rectangle: the grid of pairs of numbers from a to b, which differ in two entries. The numbers of the first of these are swept
  * over. Kinks that meet part them into columns, in each of which all points where a kink is met move linearly: it is asked about once. `zones`
- * counts its parts by columns, `intervals` the columns. Where a zone's border is slanted, each number of the first entry is visited; it is an
- * error when a column has more than CLARKE_GRID_MOST_VISITED: more than formats of 16 bits have. */
-#define CLARKE_GRID_MOST_VISITED ((size_t)1 << 18)
+ * counts its parts by columns, `intervals` the columns. No number is visited: a zone's border may be slanted (clarke_grid_under). */
 clarke_status clarke_grid_find_plane(clarke_grid *g, const clarke_region_function *f, mpq_t *a, mpq_t *b, clarke_ieee format, clarke_error *err);
 
 #endif

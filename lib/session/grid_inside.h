@@ -7,6 +7,15 @@
 
 /* --- grid.c --- */
 
+/* precision: bits; the least normal number is 2^emin, the largest has the exponent emax. */
+typedef struct {
+  long precision, emin, emax;
+} clarke_grid_format;
+
+extern const clarke_grid_format clarke_grid_formats[];
+
+/* The exponent of q > 0: 2^e <= q < 2^(e + 1). */
+long clarke_grid_exponent(const mpq_t q);
 /* Is it a number of the format? */
 bool clarke_grid_has(clarke_ieee format, const mpq_t q);
 /* The numbers of the format are numbered in order, 0 being 0. n: of the greatest that is at most q; and the number so numbered. */
@@ -16,6 +25,12 @@ void clarke_grid_number(mpq_t q, clarke_ieee format, const mpz_t n);
 clarke_status clarke_grid_parts(clarke_truth *several, const clarke_code *p, mpq_t *at, clarke_error *err);
 /* So many numbers more of which that is so. */
 void clarke_grid_add(clarke_grid *g, clarke_truth several, const mpz_t count);
+
+/* --- grid_line.c --- */
+
+/* Over all numbers x of the format in the open interval: `under` is the sum of the ranks of line[0] + line[1] x, and `on` how many of these are
+ * numbers of the format. None of them is visited. */
+clarke_status clarke_grid_under(mpz_t under, mpz_t on, clarke_ieee format, const mpq_t from, const mpq_t to, mpq_t line[2], clarke_error *err);
 
 /* --- grid_course.c: a program along a segment that moves --- */
 

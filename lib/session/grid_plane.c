@@ -97,39 +97,39 @@ count_between(mpz_t count, const sweep *s, const clarke_course *c, size_t k, siz
   mpq_clears(x, y, NULL);
 }
 
-/* The same in the open column from u to u + width: all its numbers have one count where nothing moves, else each is visited. */
+/* The course's point as a line over u + h: line[0] + line[1] (u + h). */
+static void
+line_of(mpq_t line[2], mpq_t *moving, const mpq_t u)
+{
+  mpq_set(line[1], moving[1]);
+  mpq_mul(line[0], moving[1], u);
+  mpq_sub(line[0], moving[0], line[0]);
+}
+
+/* The same in the open column from u to u + width: on a line, or below the upper one, less what is not above the lower one. */
 static clarke_status
 count_column(mpz_t count, const sweep *s, const clarke_course *c, size_t k, size_t j, const mpq_t u, const mpq_t width, clarke_error *err)
 {
-  clarke_status status = CLARKE_OK;
-  mpz_t numbers, rank, one;
-  mpq_t x, h;
+  clarke_status status;
+  mpz_t under, on;
+  mpq_t to, line[2];
 
-  mpz_inits(numbers, rank, one, NULL);
-  mpq_inits(x, h, NULL);
-  mpq_add(x, u, width);
-  clarke_grid_count(numbers, s->format, u, x, true);
-  mpz_set_ui(count, 0);
-  if (mpq_sgn(clarke_moving(c->t.x, k)[1]) == 0 && mpq_sgn(clarke_moving(c->t.x, j)[1]) == 0) {
-    count_between(count, s, c, k, j, h);
-    mpz_mul(count, count, numbers);
-    mpz_set_ui(numbers, 0);
-  } else if (mpz_cmp_ui(numbers, CLARKE_GRID_MOST_VISITED) > 0) {
-    status = clarke_fail(err, CLARKE_EINPUT, "the zone's border is slanted, and each of more than %zu numbers would be visited: take a format of 16 "
-                         "bits, or a smaller box", CLARKE_GRID_MOST_VISITED);
+  mpz_inits(under, on, NULL);
+  mpq_inits(to, line[0], line[1], NULL);
+  mpq_add(to, u, width);
+  line_of(line, clarke_moving(c->t.x, j), u);
+  status = clarke_grid_under(under, on, s->format, u, to, line, err);
+  if (k == j)
+    mpz_set(count, on);
+  else
+    mpz_sub(count, under, on);
+  if (status == CLARKE_OK && k != j) {
+    line_of(line, clarke_moving(c->t.x, k), u);
+    status = clarke_grid_under(under, on, s->format, u, to, line, err);
+    mpz_sub(count, count, under);
   }
-  clarke_grid_rank(rank, s->format, u);
-  for (size_t left = status == CLARKE_OK ? mpz_get_ui(numbers) : 0; left > 0 && status == CLARKE_OK; left--) {
-    mpz_add_ui(rank, rank, 1);
-    clarke_grid_number(x, s->format, rank);
-    mpq_sub(h, x, u);
-    count_between(one, s, c, k, j, h);
-    mpz_add(count, count, one);
-    clarke_work_spend(8);
-    status = clarke_work_check(err);
-  }
-  mpz_clears(numbers, rank, one, NULL);
-  mpq_clears(x, h, NULL);
+  mpz_clears(under, on, NULL);
+  mpq_clears(to, line[0], line[1], NULL);
   return status;
 }
 

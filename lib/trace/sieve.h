@@ -36,6 +36,7 @@ typedef struct {
   double *may;              /* with off: at most the exact pass's bound on what was computed of it (rounding.h); of a gradient's terms */
   double *mass;             /* with off, of a gradient: at most what the absolute values of its terms add up to; NULL: it is no sum */
   unsigned char *joined;    /* with mass: 0: nothing joined it; 1: one number that was moved; 2: more, or products */
+  bool judged;              /* of a gradient: exact is its record, which was looked at already */
   bool enclosed;            /* with off: the exact pass has no number of it, but an enclosure, and calls nothing of it bit-exact */
   size_t line;              /* of a constant's gradient: numbers in a row; 0: 1 */
   double terms;             /* roundings that made the record, but for the spare ones */
@@ -231,6 +232,14 @@ clarke_status clarke_sieve_softmax(clarke_sieve *s, const clarke_step *step, cla
 clarke_status clarke_sieve_softmax_back(clarke_sieve *s, const clarke_step *step, clarke_error *err);
 clarke_status clarke_sieve_contract(clarke_sieve *s, const clarke_step *step, clarke_error *err);
 clarke_status clarke_sieve_contract_back(clarke_sieve *s, const clarke_step *step, clarke_error *err);
+
+/* --- sieve_affine.c --- */
+
+/* Are step i and the two behind it a normalization, its scale and its shift, of which the last alone has a name? Such are passed together,
+ * forward with what was recorded of the last; backward from the gradient of what was scaled. */
+bool clarke_sieve_is_affine(const clarke_sieve *s, size_t i);
+clarke_status clarke_sieve_affine(clarke_sieve *s, size_t i, clarke_error *err);
+clarke_status clarke_sieve_affine_back(clarke_sieve *s, size_t i, clarke_error *err);
 
 /* --- sieve_judge.c --- */
 

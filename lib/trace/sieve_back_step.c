@@ -88,12 +88,25 @@ gather_back(clarke_sieve *s, const clarke_step *step, const clarke_operand *o, b
   return give(s, o->value, part, 1, err);
 }
 
-/* The smallest absolute value that is not 0. */
+/* The smallest absolute value that is not 0; eight go side by side. */
 CLARKE_WIDE static float
 least_of(float least, const float *g, size_t n)
 {
-  for (size_t j = 0; j < n; j++)
-    least = g[j] != 0 && fabsf(g[j]) < least ? fabsf(g[j]) : least;
+  float lane[8];
+  size_t j = 0;
+
+  for (size_t k = 0; k < 8; k++)
+    lane[k] = least;
+  for (; j + 8 <= n; j += 8)
+    for (size_t k = 0; k < 8; k++) {
+      const float size = fabsf(g[j + k]), other = size > 0 ? size : INFINITY;
+
+      lane[k] = other < lane[k] ? other : lane[k];
+    }
+  for (; j < n; j++)
+    lane[0] = fabsf(g[j]) > 0 && fabsf(g[j]) < lane[0] ? fabsf(g[j]) : lane[0];
+  for (size_t k = 0; k < 8; k++)
+    least = lane[k] < least ? lane[k] : least;
   return least;
 }
 
@@ -133,7 +146,11 @@ bias_back(clarke_sieve *s, const clarke_step *step, const clarke_operand *o, cla
 
     if (from == CLARKE_NONE)
       continue;
-    clarke_sieve_total(&to->near[from], &to->floor[from], g + f * s->n, s->n);
+    if (s->n == 1) {
+      to->near[from] += (double)g[f];
+      to->floor[from] += fabs((double)g[f]);
+    } else
+      clarke_sieve_total(&to->near[from], &to->floor[from], g + f * s->n, s->n);
     least[from] = least_of(least[from], g + f * s->n, s->n);
   }
   for (size_t e = 0; e < size; e++) {
@@ -326,7 +343,7 @@ clarke_sieve_step_back(clarke_sieve *s, size_t i, clarke_error *err)
     s->open = s->open || s->grad[step->out].exact == NULL;
     return s->open ? CLARKE_OK : step->kind == CLARKE_MAX ? maximum_back(s, step, err) : piecewise_back(s, i, err);
   case CLARKE_SCALE:
-    return clarke_sieve_scale_back(s, step, err);
+    return i > 0 && clarke_sieve_is_affine(s, i - 1) ? clarke_sieve_affine_back(s, i - 1, err) : clarke_sieve_scale_back(s, step, err);
   case CLARKE_ANALYTIC:
     return clarke_sieve_analytic_back(s, step, err);
   case CLARKE_SOFTMAX:

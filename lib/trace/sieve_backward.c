@@ -332,7 +332,7 @@ visit(clarke_sieve *s, size_t i, clarke_error *err)
 
   if (g->near == NULL && g->exact == NULL)
     return CLARKE_OK;
-  if (step->out != s->g->output && s->g->values[step->out].name != NULL && !clarke_certify_is_passed_on(s->c, step->out))
+  if (step->out != s->g->output && s->g->values[step->out].name != NULL && !g->judged && !clarke_certify_is_passed_on(s->c, step->out))
     status = clarke_certify_has(s->c, "gradient", s->g->values[step->out].name) ? judge(s, step->out, step->op->name, CLARKE_TERMS_OF_INPUT, err)
                                                                                : follow(s, step, err);
   if (status == CLARKE_OK && !s->open)

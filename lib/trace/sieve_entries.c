@@ -5,7 +5,7 @@
  * from below: a size is |near| - off, and what is only added to a bound may be left out. The rules have sums, products and quotients of
  * numbers >= 0 alone, so that smaller sizes give smaller bounds. What doubles round of them, and roots and means that are off by less than 2^-20
  * of themselves, is below 2^-12 of `may`: judged is what is left without 2^-10 of it. So what is within it here is within the exact pass's bound. */
-#include "trace/sieve_wide.h"
+#include "trace/sieve_entries.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -37,6 +37,12 @@ any_large(const double *near, const double *may, const double *off, const double
   for (size_t e = 0; e < count; e++)
     large += !(fabs(near[e]) + may[e] + off[e] + mass[e] < LARGEST);
   return large > 0;
+}
+
+void
+clarke_sieve_check_line(clarke_sieve *s, const clarke_sieve_sums *v, size_t n)
+{
+  s->open = s->open || any_large(v->near, v->may, v->off, v->mass != NULL ? v->mass : v->off, n);
 }
 
 void
@@ -202,6 +208,12 @@ finish_sums(double *restrict may, double *restrict off, const double *restrict m
   }
 }
 
+void
+clarke_sieve_finish_line(const clarke_sieve_sums *v, const unsigned char *joined, double gamma, size_t n)
+{
+  finish_sums(v->may, v->off, v->mass, joined, gamma, n);
+}
+
 /* What the exact pass takes an entry of a whole gradient to be off by, which has no record (clarke_roundback_bound). */
 static void
 finish(clarke_sieve *s, clarke_sieved *v, size_t count)
@@ -240,8 +252,8 @@ is_product_of(const clarke_sieve *s, const clarke_step *step, size_t value)
   return producer != CLARKE_NONE && s->g->steps[producer].kind == CLARKE_DENSE && s->g->steps[producer].node == step->node;
 }
 
-static double
-spare(const clarke_step *step)
+double
+clarke_sieve_spare(const clarke_step *step)
 {
   return strstr(step->op->name, "Normalization") != NULL ? SPARE_NORMALIZED : SPARE;
 }
@@ -269,7 +281,7 @@ clarke_status
 clarke_sieve_add_entries(clarke_sieve *s, const clarke_step *step, clarke_error *err)
 {
   const size_t rows = s->g->values[step->out].count, n = s->n;
-  const double more = spare(step);
+  const double more = clarke_sieve_spare(step);
   clarke_sieve_numbers *x = calloc(step->n_in + 1, sizeof *x);
   double *room = clarke_sieve_line_room(s, n);
   clarke_sieved *y = &s->value[step->out];
@@ -306,17 +318,16 @@ clarke_sieve_add_entries(clarke_sieve *s, const clarke_step *step, clarke_error 
 
 /* --- what is scaled --- */
 
-static double
-factor_of(const clarke_sieve *s, const clarke_step *step, size_t f)
+double
+clarke_sieve_factor_at(const clarke_sieve *s, const clarke_step *step, size_t f)
 {
   const clarke_operand *c = &step->in[1];
 
   return s->g->values[c->value].real[clarke_operand_entry(c, f)];
 }
 
-/* Is the constant one that the rules below know: no root of a statistic, in float32's range? */
-static bool
-is_factor(clarke_sieve *s, const clarke_step *step)
+bool
+clarke_sieve_is_factor(clarke_sieve *s, const clarke_step *step)
 {
   const clarke_value *c = &s->g->values[step->in[1].value];
 
@@ -331,7 +342,7 @@ scale_row(clarke_sieved *y, clarke_sieve *s, const clarke_step *step, const clar
 {
   const size_t from = clarke_operand_entry(&step->in[0], f), n = s->n;
   /* a sign that is turned is not rounded */
-  const clarke_sieve_factor by = {.c = factor_of(s, step, f), .gamma = gamma, .divide = step->divide};
+  const clarke_sieve_factor by = {.c = clarke_sieve_factor_at(s, step, f), .gamma = gamma, .divide = step->divide};
   const clarke_sieve_line line = clarke_sieve_line_of(x, from * n, n, room);
   const clarke_sieve_sums to = clarke_sieve_sums_of(y, f * n);
 
@@ -343,11 +354,11 @@ clarke_sieve_scale(clarke_sieve *s, const clarke_step *step, clarke_error *err)
 {
   const size_t rows = s->g->values[step->out].count;
   clarke_sieved *y = &s->value[step->out];
-  const double gamma = clarke_sieve_gamma(s, spare(step) + 2);
+  const double gamma = clarke_sieve_gamma(s, clarke_sieve_spare(step) + 2);
   clarke_sieve_numbers x;
   double *room;
 
-  if (!is_factor(s, step))
+  if (!clarke_sieve_is_factor(s, step))
     return CLARKE_OK;
   if (!clarke_sieve_read(&x, s, step->in[0].value))
     return s->open ? CLARKE_OK : clarke_no_memory(err);
@@ -426,8 +437,8 @@ clarke_sieve_dense_entries(clarke_sieve *s, const clarke_step *dense, clarke_err
 /* --- back --- */
 
 /* As rounding_back_step.c has them. */
-static double
-spare_back(const clarke_step *step)
+double
+clarke_sieve_spare_back(const clarke_step *step)
 {
   return strstr(step->op->name, "Normalization") != NULL ? CLARKE_ROUNDBACK_SPARE_NORMALIZED : CLARKE_ROUNDBACK_SPARE;
 }
@@ -664,32 +675,38 @@ factor_back(clarke_sieve *s, const clarke_step *step, const clarke_sieve_numbers
   }
   end_totals(&t, s);
   to->enclosed = to->enclosed || g->enclosed || x.enclosed;
-  to->terms += (double)n + spare_back(step);
+  to->terms += (double)n + clarke_sieve_spare_back(step);
   to->parts += 2;
   return CLARKE_OK;
+}
+
+void
+clarke_sieve_hand_scaled(const clarke_sieve_sums *to, unsigned char *joined, const clarke_sieve_line *g, bool recorded,
+                         const clarke_sieve_factor *by, size_t n)
+{
+  if (fabs(by->c) == 1 && recorded) {
+    clarke_sieve_join_moved_line(to, joined, g->near, by->c, n);
+    return;
+  }
+  clarke_sieve_join_scaled(to, g, by, n);
+  memset(joined, 2, n);
 }
 
 /* The gradient in x of x c: that of the output times c, row by row. */
 static bool
 scale_rows_back(clarke_sieved *to, clarke_sieve *s, const clarke_step *step, const clarke_sieve_numbers *g, size_t rows)
 {
-  const double gamma = clarke_sieve_gamma(s, spare_back(step));
+  const double gamma = clarke_sieve_gamma(s, clarke_sieve_spare_back(step));
   const size_t n = s->n;
   double *room = clarke_sieve_line_room(s, n);
 
   for (size_t f = 0; room != NULL && f < rows; f++) {
-    const clarke_sieve_factor by = {.c = factor_of(s, step, f), .gamma = gamma, .divide = step->divide};
+    const clarke_sieve_factor by = {.c = clarke_sieve_factor_at(s, step, f), .gamma = gamma, .divide = step->divide};
     const size_t at = clarke_operand_entry(&step->in[0], f) * n;
     const clarke_sieve_line line = clarke_sieve_line_of(g, f * n, n, room);
     const clarke_sieve_sums sums = clarke_sieve_sums_of(to, at);
-    const bool moved = fabs(by.c) == 1 && g->exact != NULL;
 
-    if (moved)
-      clarke_sieve_join_moved_line(&sums, to->joined + at, line.near, by.c, n);
-    else {
-      clarke_sieve_join_scaled(&sums, &line, &by, n);
-      memset(to->joined + at, 2, n);
-    }
+    clarke_sieve_hand_scaled(&sums, to->joined + at, &line, g->exact != NULL, &by, n);
   }
   clarke_sieve_leave(s, room);
   return room != NULL;
@@ -702,7 +719,7 @@ clarke_sieve_scale_back(clarke_sieve *s, const clarke_step *step, clarke_error *
   clarke_sieved *to = &s->grad[value];
   clarke_sieve_numbers g;
 
-  if (!is_factor(s, step))
+  if (!clarke_sieve_is_factor(s, step))
     return CLARKE_OK;
   if (!clarke_sieve_read_gradient(&g, s, step->out))
     return s->open ? CLARKE_OK : clarke_no_memory(err);
@@ -720,6 +737,23 @@ clarke_sieve_scale_back(clarke_sieve *s, const clarke_step *step, clarke_error *
 
 /* --- judged --- */
 
+void
+clarke_sieve_tell(clarke_sieve *s, clarke_certificate *made, const clarke_sieve_found *found, size_t count, bool enclosed, const float *recorded)
+{
+  s->open = s->open || found->beyond;
+  made->worst = found->worst;
+  made->entries = count;
+  made->exact = s->open || enclosed ? 0 : found->exact;
+  /* where no entry is another number, those of which doubles do not tell leave all open: the exact pass may call the tensor bit-exact */
+  s->open = s->open || (!enclosed && found->wrong == 0 && found->exact < count);
+  made->at_most = true;
+  made->certainty = made->exact == count ? CLARKE_BIT_EXACT : CLARKE_WITHIN_BOUND;
+  /* the exact pass counts no bounds of bit-exact entries: of those that may be others; of those that are */
+  made->slack = made->certainty == CLARKE_BIT_EXACT ? 0 : clarke_up_by(sqrt(found->squares), 0x1p34);
+  made->slack_least = made->certainty == CLARKE_BIT_EXACT ? 0 : clarke_down_by(sqrt(found->least), 0x1p34);
+  made->norm = clarke_sieve_norm(s, made, recorded);
+}
+
 clarke_status
 clarke_sieve_judge_entries(clarke_sieve *s, clarke_certificate *made, const clarke_sieved *v, size_t count, const float *recorded, double roundings)
 {
@@ -730,17 +764,6 @@ clarke_sieve_judge_entries(clarke_sieve *s, clarke_certificate *made, const clar
   clarke_sieve_check_sizes(s, v, count);
   if (!s->open)
     clarke_sieve_judge_line(&found, &j, count);
-  s->open = s->open || found.beyond;
-  made->worst = found.worst;
-  made->entries = count;
-  made->exact = s->open || v->enclosed ? 0 : found.exact;
-  /* where no entry is another number, those of which doubles do not tell leave all open: the exact pass may call the tensor bit-exact */
-  s->open = s->open || (!v->enclosed && found.wrong == 0 && found.exact < count);
-  made->at_most = true;
-  made->certainty = made->exact == count ? CLARKE_BIT_EXACT : CLARKE_WITHIN_BOUND;
-  /* the exact pass counts no bounds of bit-exact entries: of those that may be others; of those that are */
-  made->slack = made->certainty == CLARKE_BIT_EXACT ? 0 : clarke_up_by(sqrt(found.squares), 0x1p34);
-  made->slack_least = made->certainty == CLARKE_BIT_EXACT ? 0 : clarke_down_by(sqrt(found.least), 0x1p34);
-  made->norm = clarke_sieve_norm(s, made, recorded);
+  clarke_sieve_tell(s, made, &found, count, v->enclosed, recorded);
   return CLARKE_OK;
 }

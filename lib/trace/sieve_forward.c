@@ -235,10 +235,13 @@ make_exact(clarke_sieve *s, const exact_step *e, clarke_error *err)
   y->exact = clarke_sieve_turned(s, clarke_certify_find(s->c, "output", v->name), v->count, s->n, err);
   if (y->exact == NULL)
     return s->open ? CLARKE_OK : CLARKE_ENOMEM;
-  for (size_t f = 0; f < v->count && !s->open; f++) {
-    make_row(e->row, e, f);
-    s->open = !clarke_sieve_is_equal(e->row, y->exact + f * s->n, s->n);
-  }
+  if (e->step->kind == CLARKE_GATHER && e->step->in[0].map == NULL) /* all is taken over as it lies */
+    s->open = !clarke_sieve_is_equal(e->x, y->exact, v->count * s->n);
+  else
+    for (size_t f = 0; f < v->count && !s->open; f++) {
+      make_row(e->row, e, f);
+      s->open = !clarke_sieve_is_equal(e->row, y->exact + f * s->n, s->n);
+    }
   made = clarke_certify_add(s->c, CLARKE_OUTPUT, v->name, e->step->op->name, err);
   if (made == NULL)
     return CLARKE_ENOMEM;
@@ -397,6 +400,11 @@ clarke_sieve_forward(clarke_sieve *s, clarke_error *err)
   if (x->exact == NULL)
     return clarke_no_memory(err);
   for (size_t i = 0; i < s->g->n_steps && status == CLARKE_OK && !s->open; i++) {
+    if (clarke_sieve_is_affine(s, i)) {
+      status = clarke_sieve_affine(s, i, err);
+      i += 2;
+      continue;
+    }
     status = run_step(s, &s->g->steps[i], err);
     if (status == CLARKE_OK && !s->open)
       status = judge(s, &s->g->steps[i], err);

@@ -419,8 +419,11 @@ clarke_sieve_judge(clarke_sieve *s, clarke_certificate *made, const clarke_sieve
   s->open = s->open || nu >= 0.5;
   for (size_t row = 0; v->top != NULL && row < rows; row++)
     s->open = s->open || !(v->top[row] <= s->c->by.largest); /* a sum may have overflown on its way */
-  for (size_t row = 0; row < rows && status == CLARKE_OK && !s->open; row++)
-    status = judge_row(&j, row, ones, err);
+  if (v->exact != NULL && clarke_sieve_is_equal(v->exact, recorded, rows * cols))
+    made->exact = rows * cols;
+  else
+    for (size_t row = 0; row < rows && status == CLARKE_OK && !s->open; row++)
+      status = judge_row(&j, row, ones, err);
   for (size_t row = 0; row < rows && status == CLARKE_OK && !s->open && j.wrong == 0 && made->exact < rows * cols; row++)
     status = settle_row(&j, row, err);
   made->entries = rows * cols;

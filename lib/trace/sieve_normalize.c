@@ -4,24 +4,15 @@
  * d = (N + 4) u A. The root mean square of x - m' is that of x - m but for |m' - m|, as a norm is, and lies within (N + 8) u of itself when
  * it is made of squares. sqrt(s^2 + epsilon) moves by no more than s does. So r is off by d + (N + 16) u r, and y by
  * (d + 2 u |x - m|) / r and |y| of what r is off by in parts of itself, each a little enlarged. The bounds are those of rounding_normalize.c. */
-#include "trace/sieve_wide.h"
+#include "trace/sieve_normalize.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SPARE 16
-/* Entries of a run that are looked at together. */
-#define CHUNK 256
+#define CHUNK CLARKE_SIEVE_CHUNK
 
-typedef struct clarke_sieve_group {
-  double mean, size, square; /* means of x, |x|, x^2 */
-  double mean_off;
-  double root, root_off; /* the latter in parts of the root */
-  double share, middle;  /* of the exact pass: what the root, and the mean, may be off by */
-  /* of the way back: means of g and of g y; of their absolute values; what the former are off by; of g's errors, and those of products */
-  double gradient, product, size_of_gradient, size_of_product, gradient_off, product_off, gradient_may, product_may;
-} group;
+typedef clarke_sieve_group group;
 
 /* Sum i of the way back, in that order. */
 static double *
@@ -122,15 +113,14 @@ measure(group *g, clarke_sieve *s, double epsilon, double members)
   g->root = sqrt(variance + epsilon);
   g->root_off = (g->mean_off + clarke_taken(members + 16, g->root + spread)) / g->root;
   g->square = variance + g->mean * g->mean;
-  g->share = clarke_sieve_gamma(s, 2 * members + SPARE) * 2 * g->square / (g->root * g->root) + SPARE * s->c->by.unit;
-  g->middle = clarke_sieve_gamma(s, members + SPARE) * g->size;
+  g->share = clarke_sieve_gamma(s, 2 * members + CLARKE_SIEVE_SPARE_MOMENTS) * 2 * g->square / (g->root * g->root) + CLARKE_SIEVE_SPARE_MOMENTS * s->c->by.unit;
+  g->middle = clarke_sieve_gamma(s, members + CLARKE_SIEVE_SPARE_MOMENTS) * g->size;
   /* so that a twentieth makes up for all that is divided by a root that is off */
   s->open = s->open || !(g->root_off < 0x1p-20) || !(g->share < 0.25) || !(g->square < 0x1p100);
 }
 
-/* Moments of all groups. */
-static bool
-take_moments(group **of, clarke_sieve *s, const clarke_step *step, const float *x)
+bool
+clarke_sieve_take_moments(group **of, clarke_sieve *s, const clarke_step *step, const float *x)
 {
   const size_t number = step->grouping.groups * lanes(s, step);
   const double members = (double)clarke_step_group_size(step, s->n), epsilon = mpq_get_d(step->epsilon);
@@ -181,6 +171,12 @@ normalize_run(double *restrict near, double *restrict off, double *restrict may,
   }
 }
 
+void
+clarke_sieve_normalize_run(const clarke_sieve_sums *to, const group *of, const float *x, double gamma, size_t n)
+{
+  normalize_run(to->near, to->off, to->may, of, x, gamma, n);
+}
+
 /* The same where samples have groups of their own. */
 static void
 normalize_lanes(double *near, double *off, double *may, const group *first, size_t across, const float *x, double gamma, size_t n)
@@ -199,13 +195,13 @@ clarke_sieve_normalize(clarke_sieve *s, const clarke_step *step, clarke_error *e
 {
   const size_t count = s->g->values[step->out].count, run = step->grouping.length * s->n, i = (size_t)(step - s->g->steps);
   const float *x = s->value[step->in[0].value].exact;
-  const double gamma = clarke_sieve_gamma(s, SPARE);
+  const double gamma = clarke_sieve_gamma(s, CLARKE_SIEVE_SPARE_MOMENTS);
   clarke_sieved *y = &s->value[step->out];
 
   s->open = s->open || x == NULL || step->in[0].map != NULL || step->in[0].coef != 1;
   if (s->open)
     return CLARKE_OK;
-  if (!take_moments(&s->group[i], s, step, x) || !clarke_sieve_begin_entries(s, y, count * s->n))
+  if (!clarke_sieve_take_moments(&s->group[i], s, step, x) || !clarke_sieve_begin_entries(s, y, count * s->n))
     return clarke_no_memory(err);
   y->enclosed = true;
   for (size_t q = 0; q < step->grouping.blocks * step->grouping.groups; q++) {
@@ -285,9 +281,18 @@ add_terms(group *first, size_t across, const terms *t, size_t from, size_t n)
   }
 }
 
-/* Sums become means. What they are off by: N + 4 roundings of the absolute values', and what their terms are off by. */
-static void
-divide(group *g, double members)
+void
+clarke_sieve_add_terms(group *to, const clarke_sieve_line *g, const clarke_sieve_line *y, size_t n)
+{
+  terms own;
+
+  find_terms(&own, g, y, n);
+  add_terms(to, 1, &own, 0, n);
+}
+
+/* What sums are off by: N + 4 roundings of the absolute values', and what their terms are off by. */
+void
+clarke_sieve_divide_sums(group *g, double members)
 {
   g->gradient /= members;
   g->product /= members;
@@ -342,6 +347,12 @@ hand_line(double *restrict near, double *restrict off, double *restrict may, dou
     mass[e] += h.mass / own.root;
   }
   return large > 0;
+}
+
+bool
+clarke_sieve_hand_line(const clarke_sieve_sums *to, const group *of, const clarke_sieve_line *g, const clarke_sieve_line *y, double gamma, size_t n)
+{
+  return hand_line(to->near, to->off, to->may, to->mass, of, g, y, gamma, n);
 }
 
 /* The same where samples have groups of their own. */
@@ -401,7 +412,7 @@ clarke_sieve_normalize_back(clarke_sieve *s, const clarke_step *step, clarke_err
 
   if (!s->carries[value])
     return CLARKE_OK;
-  b.gamma = clarke_sieve_gamma(s, 2 * b.members + SPARE);
+  b.gamma = clarke_sieve_gamma(s, 2 * b.members + CLARKE_SIEVE_SPARE_MOMENTS);
   s->open = s->open || s->value[step->out].exact != NULL; /* it has a record of its own */
   if (s->open)
     return CLARKE_OK;
@@ -412,7 +423,7 @@ clarke_sieve_normalize_back(clarke_sieve *s, const clarke_step *step, clarke_err
     return clarke_no_memory(err);
   each_entry(&b, NULL);
   for (size_t i = 0; i < step->grouping.groups * lanes(s, step); i++)
-    divide(&b.all[i], b.members);
+    clarke_sieve_divide_sums(&b.all[i], b.members);
   each_entry(&b, to);
   clarke_sieve_leave(s, b.room);
   to->enclosed = true;

@@ -16,11 +16,7 @@
 double *
 clarke_sieve_line_room(clarke_sieve *s, size_t n)
 {
-  double *room = clarke_sieve_take_doubles(s, 2 * n);
-
-  if (room != NULL)
-    memset(room + n, 0, n * sizeof *room);
-  return room;
+  return clarke_sieve_take_doubles(s, 2 * n);
 }
 
 clarke_sieve_line
@@ -29,6 +25,7 @@ clarke_sieve_line_of(const clarke_sieve_numbers *x, size_t at, size_t n, double 
   if (x->exact == NULL)
     return (clarke_sieve_line){x->near + at, x->off + at, x->may + at};
   clarke_sieve_widen(buffer, x->exact + at, n);
+  memset(buffer + n, 0, n * sizeof *buffer); /* lines of several lengths may take turns in it */
   return (clarke_sieve_line){buffer, buffer + n, buffer + n};
 }
 

@@ -9,7 +9,7 @@ typedef struct {
   const double *near, *off, *may;
 } clarke_sieve_line;
 
-/* Numbers at .. at + n; buffer: room for 2 n doubles, the last n of them zeros. */
+/* Numbers at .. at + n; buffer: room for 2 n doubles. */
 clarke_sieve_line clarke_sieve_line_of(const clarke_sieve_numbers *x, size_t at, size_t n, double *buffer);
 /* Such a room of the sieve's; NULL: out of memory. */
 double *clarke_sieve_line_room(clarke_sieve *s, size_t n);

@@ -19,6 +19,8 @@ import tempfile
 import time
 from pathlib import Path
 
+for told in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):  # a machine's owner may have set kernels for the BLAS; it chooses better itself
+    os.environ.pop(told, None)
 os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive"}
 
 import torch  # noqa: E402

@@ -815,7 +815,7 @@ put_scalars(writer *w, unsigned lets, unsigned n)
 
 static const char *const pointwise[] = {"relu", "relu{1}", "relu{1/2}", "relu{right}", "leaky_relu", "abs", "abs{1}", "relu6",
                                         "hardtanh", "relu6{right}", "hardswish", "hardsigmoid", "elu", "exp", "sin", "cos",
-                                        "tanh", "sigmoid", "erf", "norm1"};
+                                        "tanh", "sigmoid", "erf", "atan", "norm1"};
 static const char *const several[] = {"max", "min", "maxpool", "median", "max{last}", "max{hybrid 2}", "min{first}", "norminf",
                                       "norm1", "sum", "mean", "norm2"};
 static const char *const relations[] = {"<", "<=", ">", ">=", "==", "!="};
@@ -828,7 +828,7 @@ put_expression(writer *w, unsigned lets, bool smooth)
   case 0:
   case 1:
   case 2: {
-    unsigned f = draw(smooth ? 20 : 11);
+    unsigned f = draw(smooth ? 21 : 11);
 
     put(w, "%s(", pointwise[f]);
     put_scalar(w, lets);

@@ -5,6 +5,11 @@
 #include "base/limit.h"
 
 #include <stdlib.h>
+#if __FLINT_RELEASE >= 30000
+#include <flint/arb_hypgeom.h>
+#else
+#include <arb_hypgeom.h>
+#endif
 
 #define PRECISION 128
 
@@ -165,6 +170,13 @@ START_TEST(domains)
   arb_mul(y.b, y.b, dy.b, 2 * PRECISION);
   arb_mul(y.b, y.b, dy.b, 2 * PRECISION); /* pi dy^2 = 4 */
   ck_assert(arb_contains_si(y.b, 4) && arb_rel_accuracy_bits(y.b) > PRECISION - 8);
+  clarke_number_set_si(&x, -1); /* pi / 4 is irrational, the slope 1/2 is not */
+  ck_assert(clarke_number_analytic(&x, &dy, CLARKE_FN_ATAN, &x, PRECISION));
+  ck_assert(!x.exact && dy.exact && mpq_cmp_ui(dy.q, 1, 2) == 0);
+  arb_const_pi(y.b, PRECISION);
+  arb_mul_2exp_si(x.b, x.b, 2);
+  arb_add(y.b, y.b, x.b, PRECISION);
+  ck_assert(arb_contains_zero(y.b) && mag_cmp_2exp_si(arb_radref(y.b), 8 - PRECISION) < 0);
   arb_one(x.b); /* 2 pi bell(1)^2 = exp(-1), of the normal one */
   clarke_ball_bell(y.b, x.b, true, PRECISION);
   arb_sqr(y.b, y.b, PRECISION);
@@ -349,6 +361,87 @@ START_TEST(widened_and_roots)
 }
 END_TEST
 
+/* f(x), or its slope, by other functions of Arb. */
+static void
+by_others(arb_t y, clarke_analytic f, const arb_t x, bool slope)
+{
+  const long bits = 2 * PRECISION;
+  arb_t half;
+
+  arb_init(half);
+  arb_mul_2exp_si(half, x, -1);
+  if (f == CLARKE_FN_EXP) {
+    arb_expm1(y, x, bits);
+    arb_add_ui(y, y, 1, bits);
+  } else if (f == CLARKE_FN_LOG && slope)
+    arb_ui_div(y, 1, x, bits);
+  else if (f == CLARKE_FN_LOG) {
+    arb_sub_ui(y, x, 1, bits);
+    arb_log1p(y, y, bits);
+  } else if (f == CLARKE_FN_SQRT) {
+    arb_root_ui(y, x, 2, bits);
+    if (slope) { /* (x / 2) / (y x) */
+      arb_div(y, half, y, bits);
+      arb_div(y, y, x, bits);
+    }
+  } else if (f == CLARKE_FN_SIN || f == CLARKE_FN_COS) {
+    (slope == (f == CLARKE_FN_SIN) ? arb_cos : arb_sin)(y, x, bits);
+    if (slope && f == CLARKE_FN_COS)
+      arb_neg(y, y);
+  } else if (f == CLARKE_FN_ERF && slope)
+    clarke_ball_bell(y, x, false, bits);
+  else if (f == CLARKE_FN_ERF) {
+    arb_hypgeom_erfc(y, x, bits);
+    arb_sub_ui(y, y, 1, bits);
+    arb_neg(y, y);
+  } else if (slope) { /* 1 / cosh(x)^2, and a quarter of that of x / 2 */
+    arb_sech(y, f == CLARKE_FN_TANH ? x : half, bits);
+    arb_sqr(y, y, bits);
+    arb_mul_2exp_si(y, y, f == CLARKE_FN_TANH ? 0 : -2);
+  } else { /* tanh, and (1 + tanh(x / 2)) / 2 */
+    arb_coth(y, f == CLARKE_FN_TANH ? x : half, bits);
+    arb_inv(y, y, bits);
+    if (f == CLARKE_FN_SIGMOID) {
+      arb_add_ui(y, y, 1, bits);
+      arb_mul_2exp_si(y, y, -1);
+    }
+  }
+  arb_clear(half);
+}
+
+/* Values and slopes, asked for alone or together, into the argument or not. */
+START_TEST(functions_of_balls)
+{
+  const clarke_analytic f = (clarke_analytic)_i;
+  arb_t x, want[2], found[2];
+
+  arb_init(x);
+  for (int k = 0; k < 2; k++) {
+    arb_init(want[k]);
+    arb_init(found[k]);
+  }
+  for (int n = 1; n < 60; n++) {
+    arb_set_d(x, n * 0.13 - (f == CLARKE_FN_LOG || f == CLARKE_FN_SQRT ? 0 : 4));
+    for (int k = 0; k < 2; k++)
+      by_others(want[k], f, x, k == 1);
+    clarke_ball_analytic(found[0], found[1], f, x, PRECISION);
+    for (int k = 0; k < 2; k++)
+      ck_assert(arb_overlaps(found[k], want[k]) && arb_rel_accuracy_bits(found[k]) > PRECISION - 24);
+    arb_set(found[0], x);
+    clarke_ball_analytic(found[0], NULL, f, found[0], PRECISION);
+    arb_set(found[1], x);
+    clarke_ball_analytic(NULL, found[1], f, found[1], PRECISION);
+    for (int k = 0; k < 2; k++)
+      ck_assert(arb_overlaps(found[k], want[k]) && arb_rel_accuracy_bits(found[k]) > PRECISION - 24);
+  }
+  arb_clear(x);
+  for (int k = 0; k < 2; k++) {
+    arb_clear(want[k]);
+    arb_clear(found[k]);
+  }
+}
+END_TEST
+
 int
 main(void)
 {
@@ -366,6 +459,7 @@ main(void)
   tcase_add_test(tests, large_numbers_have_many_bits);
   tcase_add_test(tests, largest_and_joined);
   tcase_add_test(tests, widened_and_roots);
+  tcase_add_loop_test(tests, functions_of_balls, CLARKE_FN_EXP, CLARKE_FN_ERF + 1);
   failed = run_tests();
   flint_cleanup_master();
   return failed;

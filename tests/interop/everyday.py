@@ -119,6 +119,21 @@ EVERYDAY = {
     "threshold": (lambda x: F.threshold(x, 1.0, 20.0).sum(), t(2), t(1), JUMPS),
     "threshold without a gap": (lambda x: F.threshold(x, 1.0, 1.0).sum(), t(2), t(1), LIMIT),
     "logsumexp": (lambda x: x.logsumexp(0), t(1, 2), t(0, 0), BOTH),
+    "atan": (lambda x: torch.atan(x).sum(), t(1, -3), t(0, 0.5), BOTH),
+    "atan of a kink": (lambda x: torch.atan(x.relu()).sum(), t(1), t(0), LIMIT),
+    "atan2": (lambda x: torch.atan2(x[0], x[1]), t(1, -2), t(0, 0), "an angle of 0 and a number that is not above 0"),
+    "atan2 on the axis": (lambda x: torch.atan2(x[0], x[1]), t(-1, -2), t(0, 2), BOTH),
+    "asin": (lambda x: torch.asin(x).sum(), t(0.5, -0.25), t(0), BOTH),
+    "acos": (lambda x: torch.acos(x).sum(), t(0.5, -0.25), t(0), BOTH),
+    "norm of order 3": (lambda x: x.norm(p=3), t(3, -4), t(3, 0), ("in-clarke", None)),
+    "remainder": (lambda x: torch.remainder(x, 0.75).sum(), t(1, -0.5), t(1.5), JUMPS),
+    "fmod": (lambda x: torch.fmod(x, 0.75).sum(), t(1, -0.5), t(-1.5), JUMPS),
+    "fmod at 0": (lambda x: torch.fmod(x, 0.75).sum(), t(-1), t(0), BOTH),
+    "grid at an entry": (lambda x: F.grid_sample(t(1, 2, 5).reshape(1, 1, 1, 3), torch.stack([x, 0 * x], 1).reshape(1, 1, 1, 2), align_corners=True).sum(), t(0.25), t(0), LIMIT),
+    "grid at its border": (lambda x: F.grid_sample(t(1, 2, 5).reshape(1, 1, 1, 3), torch.stack([x, 0 * x], 1).reshape(1, 1, 1, 2), padding_mode="border", align_corners=True).sum(), t(0.25), t(1), LIMIT),
+    "grids beside their mirrors": (lambda x: (lambda v: (v + v.flip(3)).sum())(F.grid_sample(t(1, 2, 5).reshape(1, 1, 1, 3), torch.stack([torch.cat([x, -x]), t(0, 0)], 1).reshape(1, 1, 2, 2), align_corners=True)), t(0.25), t(0), HULL),
+    "det": (lambda x: torch.linalg.det(x.reshape(2, 2)), t(1, 2, 3, 5), t(0, 1, 1, 0), BOTH),
+    "inverse of relu": (lambda x: torch.linalg.inv(x.relu().reshape(2, 2))[0, 1], t(1, 2, 3, 5), t(0, 1, 2, 1), LIMIT),
     "xlogy": (lambda x: torch.xlogy(x[0], x[1]), t(1, 2), t(0, 0), "x log y has a pole"),
     "nan_to_num": (lambda x: torch.nan_to_num(x).sum(), t(1), t(0), BOTH),
 }
@@ -171,6 +186,16 @@ OTHERS = {
     "sums of conditions": lambda x: (x * ((x > 0).sum() + (x.isnan() | (x < 1)).to(x.dtype).mean())).sum(),
     "in place": lambda x: (x * 1).clamp_min_(-1).mul_(2).add_(x).relu_().sum(),
     "casts": lambda x: (x.float() * 2).double().sum(),
+    "inverses": lambda x: torch.linalg.inv(x[0, 0] + 3 * torch.eye(3)).square().sum() + torch.linalg.solve(x[1, 0] + 3 * torch.eye(3), x[0, 1]).sum(),
+    "determinants": lambda x: torch.linalg.det(x[0]).square().sum() + torch.linalg.slogdet(x[1, 1])[1],
+    "roots of matrices": lambda x: torch.linalg.cholesky(x[0, 0] @ x[0, 0].T + torch.eye(3)).sum()
+        + torch.linalg.solve_triangular(x[0, 1], x[1, 1], upper=True).square().sum(),
+    "grid": lambda x: F.grid_sample(x[:1], x[1:, :, :2, :2] / 2, align_corners=False).square().sum()
+        + F.grid_sample(x[:1], F.affine_grid(x[1:, 0, :2] / 2, [1, 2, 2, 2], align_corners=True), padding_mode="border", align_corners=True).sum(),
+    "inverse functions": lambda x: (torch.asinh(x) + torch.acosh(x.square() + 1.5) + torch.atanh(x / 4) + torch.logit(x / 8 + 0.5)).sum(),
+    "put among others": lambda x: x[0, 0].index_fill(1, torch.tensor([1]), 2.0).square().sum() + x[0, 0].index_copy(0, torch.tensor([1]), x[1, 0, :1]).square().sum()
+        + x[0, 0].masked_scatter(torch.eye(3).bool(), x[1, 1]).square().sum() + torch.block_diag(x[0, 0], x[1, 1]).square().sum() + F.fold(x[:1, 0].reshape(1, 9, 1)[:, :4], (2, 2), 2).sum(),
+    "products of vectors": lambda x: (torch.linalg.cross(x[0, 0], x[1, 1]) * x[0, 1]).sum() + torch.addr(x[0, 0], x[0, 0, 0], x[1, 1, 0]).sum() + F.pdist(x[0, 0]).sum(),
     "upsample": lambda x: F.interpolate(x, scale_factor=2, mode="bilinear", align_corners=True).square().sum() + F.interpolate(x, size=2).sum(),
 }
 

@@ -47,6 +47,7 @@ SMOOTH = [
     ("tanh({})", torch.tanh, []),
     ("sigmoid({})", torch.sigmoid, []),
     ("erf({})", torch.erf, []),
+    ("atan({})", torch.atan, []),
 ]
 COMPARE = {"<": torch.lt, "<=": torch.le, ">": torch.gt, ">=": torch.ge, "==": torch.eq,
            "!=": torch.ne}

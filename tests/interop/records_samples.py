@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 
+import numpy
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -55,6 +56,20 @@ def weighed(of, *more):
     return Of(lambda m, x, w: m.b(of(m.a(x).relu(), w)), a=nn.Linear(3, 4), b=nn.Linear(4, 2)), [torch.randn(4, 3), torch.randn(4, *more)], True
 
 
+def read(layer, of=lambda m, e, x: m.a(e)[0].mean(1), **options):
+    """A text classifier: rows of a table, a layer of them, a mean over the text, and two layers more. 0 stands behind a text's end."""
+    width = 8 if getattr(layer, "bidirectional", False) else 4
+    model = Of(lambda m, x: m.c(m.b(of(m, m.e(x), x)).relu()), b=nn.Linear(width, 6), e=nn.Embedding(7, 3, **options), a=layer, c=nn.Linear(6, 2))
+    return model, [TOKENS.clone()], True
+
+
+def packed(m, e, x):
+    """Sequences without what stands behind their ends, at each time the rows of those that are as long."""
+    rows = nn.utils.rnn.pack_padded_sequence(e, (x != 0).sum(1), batch_first=True, enforce_sorted=False)
+    return nn.utils.rnn.pad_packed_sequence(m.a(rows)[0], batch_first=True, padding_value=0.25)[0].mean(1)
+
+
+TOKENS = torch.tensor([[1, 2, 3, 0, 0], [4, 2, 6, 5, 1], [3, 3, 0, 0, 0], [5, 1, 1, 2, 0]])
 MASK = torch.rand(4, 6, generator=torch.Generator().manual_seed(2)) < 0.6
 STEPS = {
     "dropout": (mlp(nn.Dropout(0.4)), [torch.randn(4, 3)], True),
@@ -72,6 +87,24 @@ STEPS = {
     "a convolution's weight": weighed(lambda h, w: F.conv1d(h[:, None], w).sum(1), 1, 1),
     "data put beside activations": (Of(lambda m, x, z: m.b(torch.cat([m.a(x).relu(), z[:, :1]], 1)), a=nn.Linear(3, 4), b=nn.Linear(5, 2)),
                                     [torch.randn(4, 3), torch.randn(4, 2)], True),
+    "rows of a table": (Of(lambda m, x: m.b(m.a(m.e(x).mean(1)).relu()), a=nn.Linear(3, 6), e=nn.Embedding(7, 3), b=nn.Linear(6, 2)), [TOKENS], True),
+    "rows side by side": (Of(lambda m, x: m.b(m.a(m.e(x).flatten(1)).relu()), a=nn.Linear(15, 6), e=nn.Embedding(7, 3), b=nn.Linear(6, 2)), [TOKENS], True),
+    "rows of two tables": (Of(lambda m, x: m.b(m.a((m.e(x) * m.f(x)).sum(1)).relu()), a=nn.Linear(3, 6), e=nn.Embedding(7, 3), f=nn.Embedding(7, 3), b=nn.Linear(6, 2)),
+                           [TOKENS], True),
+    "padding": (Of(lambda m, x: m.b(m.a(m.e(x).sum(1)).relu()), a=nn.Linear(3, 6), e=nn.Embedding(7, 3, padding_idx=0), b=nn.Linear(6, 2)), [TOKENS], True),
+    "an LSTM": read(nn.LSTM(3, 4, batch_first=True)), "a GRU": read(nn.GRU(3, 4, batch_first=True)), "an RNN": read(nn.RNN(3, 4, batch_first=True)),
+    "two layers both ways": read(nn.LSTM(3, 4, 2, batch_first=True, bidirectional=True)), "its last state": read(nn.LSTM(3, 4), lambda m, e, x: m.a(e.transpose(0, 1))[1][0][-1]),
+    "a GRU of what is no padding": read(nn.GRU(3, 4, batch_first=True), lambda m, e, x: (m.a(e)[0] * (x != 0).unsqueeze(2)).sum(1) / (x != 0).sum(1, keepdim=True), padding_idx=0),
+    "an LSTM of numbers": (Of(lambda m, x: m.c(m.b(m.a(x)[1][0][-1]).relu()), b=nn.Linear(4, 6), a=nn.LSTM(3, 4, batch_first=True), c=nn.Linear(6, 2)), [torch.randn(4, 5, 3)], True),
+    "as many words as texts": (Of(lambda m, x: m.c(m.b((m.a(m.e(x))[0] + m.d(m.e(x).transpose(0, 1))[0].transpose(0, 1)).mean(1)).relu()), b=nn.Linear(4, 6), e=nn.Embedding(7, 4),
+                                   a=nn.LSTM(4, 4, batch_first=True), d=nn.GRU(4, 4), c=nn.Linear(6, 2)), [TOKENS[:, :4].clone()], True),
+    "a computed table": (Of(lambda m, x: m.b(m.a(m.e(x).mean(1) + m.f(m.e.weight)[x].sum(1)).relu()), a=nn.Linear(3, 6), e=nn.Embedding(7, 3), f=nn.Linear(3, 3), b=nn.Linear(6, 2)),
+                         [TOKENS], False),
+    "places as numbers": (Of(lambda m, x: m.b(m.a(m.e(x).mean(1) * x.float().mean(1, keepdim=True)).relu()), a=nn.Linear(3, 6), e=nn.Embedding(7, 3), b=nn.Linear(6, 2)),
+                          [TOKENS], True),
+    "packed": (*read(nn.LSTM(3, 4, batch_first=True), packed)[:2], False), "packed, both ways": (*read(nn.GRU(3, 4, batch_first=True, bidirectional=True), packed, padding_idx=0)[:2], False),
+    "places that are no sample's": (Of(lambda m, x: m.b(m.a((m.e(x) + m.f(torch.arange(5))).mean(1)).relu()), a=nn.Linear(3, 6), e=nn.Embedding(7, 3), f=nn.Embedding(5, 3), b=nn.Linear(6, 2)),
+                                    [TOKENS], False),
     "a matrix with a row for each sample": (Of(lambda m, x: m.b((m.a(x).relu().t() @ torch.eye(4)[:, [1, 0, 3, 2]]).t()), a=nn.Linear(3, 6), b=nn.Linear(6, 2)),
                                             [torch.randn(4, 3)], False),
 }
@@ -87,6 +120,7 @@ def ask(name, model, given, batched, folder):
     first = next(m for m in model.modules() if isinstance(m, (nn.Linear, nn.Conv2d)))
     first.weight.data[0], first.bias.data[0] = 0, 0
     run, proof = os.path.join(folder, name.replace(" ", "-")), os.path.join(folder, "proof")
+    model.zero_grad()
     with clarke.record(run, model):
         F.cross_entropy(model(*given), Y).backward()
     answer = clarke.audit(run)
@@ -107,6 +141,21 @@ def again(folder):
         model.zero_grad()
         with clarke.record(run, model, step=step, append=step > 0):
             F.cross_entropy(model(torch.randn(4, 3)), Y).backward()
+    for step in range(3):
+        answer = clarke.audit(run, options=("--step", str(step)))
+        expect(answer.answer == "explained" and answer.report["batch"] == 4, f"step {step}: {answer}")
+
+
+def texts(folder):
+    """Other texts are other data of the same graph: x has a one at each place that is read."""
+    model, run = read(nn.GRU(3, 4, batch_first=True))[0], os.path.join(folder, "texts")
+    for step in range(3):
+        model.zero_grad()
+        tokens = torch.roll(TOKENS, step, 0)
+        with clarke.record(run, model, step=step, append=step > 0):
+            F.cross_entropy(model(tokens), Y).backward()
+        x = torch.from_numpy(numpy.load(os.path.join(run, f"step-{step:06}.batch.npz"))["x"])
+        expect(torch.equal(x, F.one_hot(tokens, 7).float()), f"step {step}: x is {x}")
     for step in range(3):
         answer = clarke.audit(run, options=("--step", str(step)))
         expect(answer.answer == "explained" and answer.report["batch"] == 4, f"step {step}: {answer}")
@@ -169,7 +218,10 @@ def edited(name, folder, run, proof):
 torch.manual_seed(1)
 with tempfile.TemporaryDirectory() as scratch:
     for what, (net, called, whether) in STEPS.items():
-        ask(what, net, called, whether, scratch)
+        for fused in (True, False) if any(isinstance(m, nn.RNNBase) for m in net.modules()) and "packed" not in what else (False,):
+            torch.backends.mkldnn.enabled = fused  # a layer in one operator
+            ask(what + (", fused" if fused else ""), net, called, whether, scratch)
     again(scratch)
+    texts(scratch)
     ignored(scratch)
 finish()

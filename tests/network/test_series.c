@@ -20,10 +20,25 @@ static const struct {
 } known[] = {
   {CLARKE_SIGMOID, "sigmoid", 200}, {CLARKE_TANH, "tanh", 200}, {CLARKE_EXP, "exp", 32}, {CLARKE_ERF, "erf", 200}, {CLARKE_SOFTPLUS, "softplus", 200},
   {CLARKE_NORMAL, "normal", 200}, {CLARKE_NORMAL_TANH, "normal_tanh", 40}, {CLARKE_ELU, "elu", 200}, {CLARKE_SIN, "sin", 32}, {CLARKE_COS, "cos", 32},
+  {CLARKE_ATAN, "atan", 32},
 };
 #define N_KNOWN (sizeof known / sizeof *known)
 
+static clarke_kept *kept; /* set before the tests begin */
+
 /* --- by MPFR --- */
+
+static void
+arctangent(mpfr_t y, mpfr_srcptr x, bool slope)
+{
+  if (!slope) {
+    mpfr_atan(y, x, MPFR_RNDN);
+    return;
+  }
+  mpfr_sqr(y, x, MPFR_RNDN);
+  mpfr_add_ui(y, y, 1, MPFR_RNDN);
+  mpfr_ui_div(y, 1, y, MPFR_RNDN);
+}
 
 /* 1 / (1 + exp(-x)), or t (1 - t) of it. */
 static void
@@ -156,6 +171,9 @@ truth(mpfr_t y, mpfr_srcptr x, clarke_function function, bool slope)
     else
       slope ? mpfr_exp(y, x, MPFR_RNDN) : mpfr_expm1(y, x, MPFR_RNDN);
     break;
+  case CLARKE_ATAN:
+    arctangent(y, x, slope);
+    break;
   case CLARKE_SIN:
     slope ? mpfr_cos(y, x, MPFR_RNDN) : mpfr_sin(y, x, MPFR_RNDN);
     break;
@@ -219,7 +237,7 @@ check_point(uint64_t *state, size_t i, bool slope)
   double ratio;
 
   mpfr_inits2(BITS, at, there, y, other, near, (mpfr_ptr)0);
-  ck_assert_msg(clarke_series_point(&p, x, known[i].function, slope), "%s at %a", known[i].name, x);
+  ck_assert_msg(clarke_series_point(&p, kept, x, known[i].function, slope), "%s at %a", known[i].name, x);
   mpfr_set_d(at, x, MPFR_RNDN);
   mpfr_add_d(there, at, reach, MPFR_RNDN);
   mpfr_set_d(near, p.y, MPFR_RNDN);
@@ -233,7 +251,7 @@ check_point(uint64_t *state, size_t i, bool slope)
   return ratio;
 }
 
-/* Of NaN and infinities nothing is said; sin, cos and exp have no limit to tell. */
+/* Of NaN and infinities nothing is said; sin, cos, atan and exp have no limit to tell. */
 static void
 check_far(size_t i)
 {
@@ -242,10 +260,10 @@ check_far(size_t i)
   clarke_point p;
 
   for (size_t k = 0; k < sizeof far / sizeof *far; k++)
-    ck_assert(!clarke_series_point(&p, far[k], function, false) && !clarke_series_point(&p, far[k], function, true));
+    ck_assert(!clarke_series_point(&p, kept, far[k], function, false) && !clarke_series_point(&p, kept, far[k], function, true));
   for (size_t k = 0; k < sizeof large / sizeof *large; k++) {
-    ck_assert(clarke_series_point(&p, large[k], function, false) == (function != CLARKE_SIN && function != CLARKE_COS && function != CLARKE_EXP));
-    ck_assert(clarke_series_point(&p, -large[k], function, false) == (function != CLARKE_SIN && function != CLARKE_COS));
+    ck_assert(clarke_series_point(&p, kept, large[k], function, false) == (function < CLARKE_SIN && function != CLARKE_EXP));
+    ck_assert(clarke_series_point(&p, kept, -large[k], function, false) == (function < CLARKE_SIN));
   }
 }
 
@@ -267,27 +285,65 @@ START_TEST(others)
 {
   clarke_point p;
 
-  for (int f = CLARKE_COS + 1; f < (int)CLARKE_N_FUNCTIONS; f++)
-    ck_assert(!clarke_series_point(&p, 1.5, (clarke_function)f, false) && !clarke_series_point(&p, 1.5, (clarke_function)f, true));
+  for (int f = CLARKE_ATAN + 1; f < (int)CLARKE_N_FUNCTIONS; f++)
+    ck_assert(!clarke_series_point(&p, kept, 1.5, (clarke_function)f, false) && !clarke_series_point(&p, kept, 1.5, (clarke_function)f, true));
 }
 END_TEST
 
 /* A cell is made once; its polynomial's first coefficient is near the function at its middle. Those at the ends are there. */
 START_TEST(cells)
 {
-  const clarke_point_cell *c = clarke_series_point_cell(CLARKE_TANH, false, 16);
-  const clarke_ball_cell *b = clarke_series_ball_cell(CLARKE_ERF, -16, 3);
-  const clarke_pair_cell *p = clarke_series_pair_cell(CLARKE_SIN, -17);
+  const clarke_point_cell *c = clarke_series_point_cell(kept, CLARKE_TANH, false, 16);
+  const clarke_ball_cell *b = clarke_series_ball_cell(kept, CLARKE_ERF, -16, 3);
+  const clarke_pair_cell *p = clarke_series_pair_cell(kept, CLARKE_SIN, -17);
 
-  ck_assert(clarke_series_known(CLARKE_COS) && !clarke_series_known(CLARKE_RECIPROCAL));
-  ck_assert(c == clarke_series_point_cell(CLARKE_TANH, false, 16) && b == clarke_series_ball_cell(CLARKE_ERF, -16, 3));
-  ck_assert(c != clarke_series_point_cell(CLARKE_TANH, true, 16));
+  ck_assert(clarke_series_known(CLARKE_ATAN) && !clarke_series_known(CLARKE_RECIPROCAL));
+  ck_assert(c == clarke_series_point_cell(kept, CLARKE_TANH, false, 16) && b == clarke_series_ball_cell(kept, CLARKE_ERF, -16, 3));
+  ck_assert(c != clarke_series_point_cell(kept, CLARKE_TANH, true, 16));
   ck_assert(fabs(c->coef[0] - tanh(1)) < 0x1p-50 && c->off < 0x1p-52 && c->steep < 0.6);
-  ck_assert(p == clarke_series_pair_cell(CLARKE_SIN, -17) && p != clarke_series_pair_cell(CLARKE_COS, -17));
+  ck_assert(p == clarke_series_pair_cell(kept, CLARKE_SIN, -17) && p != clarke_series_pair_cell(kept, CLARKE_COS, -17));
   ck_assert(fabs(p->coef[0].high - sin(-17.0 / 16)) < 0x1p-50 && p->coef[0].low != 0 && p->off < 0x1p-98 && p->bend > 0.8 && p->bend < 1);
   ck_assert(b->limbs == 3 && b->word[3] == UINT64_MAX && fabs((double)b->word[2] * 0x1p-64 - erfc(1)) < 0x1p-50);
-  ck_assert(clarke_series_point_cell(CLARKE_EXP, false, CLARKE_CELL_LAST)->steep < 2 * exp(32));
-  ck_assert(clarke_series_ball_cell(CLARKE_NORMAL, -CLARKE_CELL_LAST, 2)->off < 0x1p-76);
+  ck_assert(clarke_series_point_cell(kept, CLARKE_EXP, false, CLARKE_CELL_LAST)->steep < 2 * exp(32));
+  ck_assert(clarke_series_ball_cell(kept, CLARKE_NORMAL, -CLARKE_CELL_LAST, 2)->off < 0x1p-76);
+}
+END_TEST
+
+/* Without a store a cell is made for each argument, and is the same: no two functions, slopes or levels share a key. */
+START_TEST(nothing_kept)
+{
+  uint64_t state = 12;
+  clarke_point with, without;
+  clarke_pair one, other;
+  double off, apart;
+  int pairs_found = 0;
+  bool found;
+  arb_t x, y, z;
+
+  arb_init(x);
+  arb_init(y);
+  arb_init(z);
+  for (int n = 0; n < 400; n++) {
+    const size_t i = draw(&state) % N_KNOWN;
+    const bool slope = draw(&state) % 2 == 0;
+    const double at = 8 * ((double)(draw(&state) >> 11) * 0x1p-53) - 4;
+    const clarke_function function = draw(&state) % 2 == 0 ? CLARKE_ERF : CLARKE_NORMAL;
+    const long precision = 60 + (long)(draw(&state) % 200);
+
+    ck_assert(clarke_series_point(&with, kept, at, known[i].function, slope) && clarke_series_point(&without, NULL, at, known[i].function, slope));
+    ck_assert(with.y == without.y && with.off == without.off && with.steep == without.steep);
+    arb_set_d(x, at);
+    ck_assert(clarke_series_ball(y, kept, x, function, precision) && clarke_series_ball(z, NULL, x, function, precision));
+    ck_assert(arb_equal(y, z));
+    found = clarke_series_pair(&one, &off, kept, (clarke_pair){at, 0}, 0, known[i].function);
+    ck_assert(found == clarke_series_pair(&other, &apart, NULL, (clarke_pair){at, 0}, 0, known[i].function));
+    ck_assert(!found || (one.high == other.high && one.low == other.low && off == apart));
+    pairs_found += found;
+  }
+  ck_assert(pairs_found > 200);
+  arb_clear(x);
+  arb_clear(y);
+  arb_clear(z);
 }
 END_TEST
 
@@ -304,7 +360,7 @@ check_pair(uint64_t *state, size_t i, size_t *narrow)
   clarke_pair y;
   double off;
 
-  if (!clarke_series_pair(&y, &off, at, reach, known[i].function))
+  if (!clarke_series_pair(&y, &off, kept, at, reach, known[i].function))
     return false;
   mpfr_inits2(BITS, there, near, want, (mpfr_ptr)0);
   mpfr_set_d(there, at.high, MPFR_RNDN);
@@ -332,8 +388,8 @@ START_TEST(pairs)
     found += check_pair(&state, (size_t)_i, &narrow);
   ck_assert_msg(function == CLARKE_NORMAL_TANH ? found == 0 : found >= n / 3 && narrow >= found / 4, "%s: %zu of %zu, %zu narrow", known[_i].name,
                 found, n, narrow);
-  ck_assert(!clarke_series_pair(&y, &off, (clarke_pair){NAN, 0}, 0, function) && !clarke_series_pair(&y, &off, (clarke_pair){1, 0}, INFINITY, function));
-  ck_assert(!clarke_series_pair(&y, &off, (clarke_pair){1, 0}, NAN, function) && !clarke_series_pair(&y, &off, (clarke_pair){1, 0}, 0, CLARKE_LOG));
+  ck_assert(!clarke_series_pair(&y, &off, kept, (clarke_pair){NAN, 0}, 0, function) && !clarke_series_pair(&y, &off, kept, (clarke_pair){1, 0}, INFINITY, function));
+  ck_assert(!clarke_series_pair(&y, &off, kept, (clarke_pair){1, 0}, NAN, function) && !clarke_series_pair(&y, &off, kept, (clarke_pair){1, 0}, 0, CLARKE_LOG));
 }
 END_TEST
 
@@ -393,7 +449,7 @@ check_ball(uint64_t *state, clarke_function function, long precision)
   mpfr_inits2(BITS, inside, at, (mpfr_ptr)0);
   draw_ball(x, inside, state, 31.875);
   exact = mag_is_zero(arb_radref(x));
-  found = clarke_series_ball(y, x, function, precision);
+  found = clarke_series_ball(y, kept, x, function, precision);
   if (found) {
     truth(at, inside, function, false);
     ck_assert_msg(holds(y, at), "near %a, radius %a, %ld bits: not in the ball",
@@ -424,19 +480,19 @@ START_TEST(wide)
 
   arb_init(x);
   arb_init(y);
-  ck_assert(!clarke_series_ball(y, x, CLARKE_ERF, 64)); /* at 0 Arb is exact */
+  ck_assert(!clarke_series_ball(y, kept, x, CLARKE_ERF, 64)); /* at 0 Arb is exact */
   arb_set_d(x, 1);
   mag_set_d(arb_radref(x), 0x1p-4);
-  ck_assert(!clarke_series_ball(y, x, CLARKE_ERF, 64));
+  ck_assert(!clarke_series_ball(y, kept, x, CLARKE_ERF, 64));
   mag_inf(arb_radref(x));
-  ck_assert(!clarke_series_ball(y, x, CLARKE_ERF, 64));
+  ck_assert(!clarke_series_ball(y, kept, x, CLARKE_ERF, 64));
   arb_set_d(x, 1e9);
-  ck_assert(!clarke_series_ball(y, x, CLARKE_ERF, 64));
+  ck_assert(!clarke_series_ball(y, kept, x, CLARKE_ERF, 64));
   arb_indeterminate(x);
-  ck_assert(!clarke_series_ball(y, x, CLARKE_ERF, 64));
+  ck_assert(!clarke_series_ball(y, kept, x, CLARKE_ERF, 64));
   arb_set_d(x, 1.5);
-  ck_assert(!clarke_series_ball(y, x, CLARKE_TANH, 64));
-  ck_assert(!clarke_series_ball(y, x, CLARKE_ERF, 100000));
+  ck_assert(!clarke_series_ball(y, kept, x, CLARKE_TANH, 64));
+  ck_assert(!clarke_series_ball(y, kept, x, CLARKE_ERF, 100000));
   arb_clear(x);
   arb_clear(y);
 }
@@ -446,12 +502,17 @@ int
 main(void)
 {
   TCase *tests = tests_of("series");
+  int failed;
 
+  kept = clarke_kept_new();
   tcase_add_loop_test(tests, points, 0, 2 * (int)N_KNOWN);
   tcase_add_test(tests, others);
   tcase_add_test(tests, cells);
   tcase_add_loop_test(tests, pairs, 0, (int)N_KNOWN);
+  tcase_add_test(tests, nothing_kept);
   tcase_add_loop_test(tests, balls, 0, 2);
   tcase_add_test(tests, wide);
-  return run_tests();
+  failed = run_tests();
+  clarke_kept_free(kept);
+  return failed;
 }

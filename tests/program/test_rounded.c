@@ -346,13 +346,13 @@ START_TEST(rounds_functions_correctly)
 {
   static const clarke_analytic functions[] = {CLARKE_FN_EXP, CLARKE_FN_LOG, CLARKE_FN_SQRT,
                                               CLARKE_FN_SIN, CLARKE_FN_COS, CLARKE_FN_TANH,
-                                              CLARKE_FN_SIGMOID, CLARKE_FN_ERF};
+                                              CLARKE_FN_SIGMOID, CLARKE_FN_ERF, CLARKE_FN_ATAN};
   mpq_t expected;
 
   mpq_init(expected);
   for (size_t k = 0; k < 6000; k++) {
     size_t shape = k % 4;
-    clarke_analytic f = functions[k / 4 % 8];
+    clarke_analytic f = functions[k / 4 % 9];
     double x = ldexp((double)(int64_t)draw(&state), -63 + (int)below(12)), y;
     clarke_ieee_unit u;
 
@@ -989,6 +989,7 @@ START_TEST(derivatives_of_functions)
     {CLARKE_FN_TANH, 0x1.666666p-1, 0x1.d0278cp+0, 0x1.e77aep+0},
     {CLARKE_FN_SIGMOID, 0.25, 0x1.afc068p+0, 0x1.7a0fdap-1},
     {CLARKE_FN_ERF, 0x1.666666p-1, 0x1.044692p+1, 0x1.097318p+1},
+    {CLARKE_FN_ATAN, 0x1.666666p-1, 0x1.d5099cp+0, 0x1.01b7d6p+1},
   };
 
   for (size_t k = 0; k < sizeof expected / sizeof expected[0]; k++) {

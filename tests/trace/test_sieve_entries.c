@@ -7,7 +7,8 @@
 #include "../draw.h"
 #include "../network/models.h"
 #include "network/graph/build.h"
-#include "trace/sieve.h"
+#include "trace/sieve_entries.h"
+#include "trace/sieve_normalize.h"
 
 #include <float.h>
 #include <math.h>
@@ -271,6 +272,23 @@ expect_rule_back(clarke_sieve *s, const clarke_certified *c, const clarke_step *
   return 1;
 }
 
+/* What is between a normalization and its shift, which are passed together. Returns how many such there are. */
+static size_t
+make_between(clarke_sieve *s)
+{
+  size_t n = 0;
+
+  for (size_t i = 0; i < s->g->n_steps; i++) {
+    if (!clarke_sieve_is_affine(s, i))
+      continue;
+    OK(clarke_sieve_normalize(s, &s->g->steps[i], &error));
+    OK(clarke_sieve_scale(s, &s->g->steps[i + 1], &error));
+    ck_assert(!s->open);
+    n++;
+  }
+  return n;
+}
+
 START_TEST(rules)
 {
   const clarke_certify_request ask = {.folder = stored[_i], .step = CLARKE_NONE, .nodes_only = true};
@@ -290,6 +308,7 @@ START_TEST(rules)
     if (!s.g->values[v].constant && s.value[v].exact == NULL && s.value[v].near == NULL && s.g->values[v].name != NULL
         && clarke_certify_is_recorded(&doubles, v))
       ck_assert_ptr_nonnull(clarke_sieve_known(&s, v, &error));
+  make_between(&s);
   there = expect_rules(&s, &c.nodes);
   for (size_t i = 0; i < s.g->n_steps; i++)
     backward += back[s.g->steps[i].kind] != NULL ? expect_rule_back(&s, &c, &s.g->steps[i]) : 0;
@@ -297,6 +316,206 @@ START_TEST(rules)
   clarke_sieve_end(&s);
   clarke_certify_clear(&doubles);
   clarke_certified_clear(&c);
+}
+END_TEST
+
+/* --- a normalization, its scale and its shift: together, and one by one --- */
+
+static bool
+alike(double a, double b)
+{
+  return fabs(a - b) <= 0x1p-40 * (fabs(a) + fabs(b));
+}
+
+static void
+expect_alike(const clarke_certificate *together, const clarke_certificate *apart)
+{
+  ck_assert_uint_eq(together->entries, apart->entries);
+  ck_assert_uint_eq(together->exact, apart->exact);
+  ck_assert_int_eq(together->certainty, apart->certainty);
+  ck_assert_msg(together->worst == apart->worst, "%s: %a, and %a", together->name, together->worst, apart->worst);
+  ck_assert(alike(together->slack, apart->slack) && alike(together->slack_least, apart->slack_least));
+}
+
+/* Forward: the same certificate, and the same moments and numbers of a first group. */
+static void
+expect_affine(clarke_sieve *s, size_t i)
+{
+  const clarke_step *step = &s->g->steps[i];
+  const size_t out = step[2].out, run = step->grouping.length * s->n, count = s->g->values[out].count * s->n;
+  const double gamma = clarke_sieve_gamma(s, CLARKE_SIEVE_SPARE_MOMENTS);
+  double near[3], off[3], may[3];
+  const clarke_sieve_sums first = {near, off, may, NULL};
+  clarke_certificate made = {0};
+  const float *recorded;
+
+  ck_assert(clarke_sieve_is_factor(s, &step[1]) && clarke_sieve_spare(&step[1]) >= 2 && clarke_sieve_spare_back(&step[1]) >= 2);
+  ck_assert(clarke_sieve_factor_at(s, &step[1], 0) == s->g->values[step[1].in[1].value].real[clarke_operand_entry(&step[1].in[1], 0)]);
+  clarke_sieved_clear(s, &s->value[out]);
+  OK(clarke_sieve_affine(s, i, &error));
+  ck_assert(!s->open);
+  recorded = s->value[out].exact;
+  clarke_sieve_normalize_run(&first, s->group[i], s->value[step->in[0].value].exact, gamma, run < 3 ? run : 3);
+  ck_assert(near[0] == s->value[step->out].near[0] && off[0] == s->value[step->out].off[0] && may[0] == s->value[step->out].may[0]);
+  s->value[out] = (clarke_sieved){0};
+  OK(clarke_sieve_add_entries(s, &step[2], &error));
+  OK(clarke_sieve_judge_entries(s, &made, &s->value[out], count, recorded, 2));
+  ck_assert(!s->open);
+  expect_alike(&s->c->certificate[s->c->n - 1], &made);
+  clarke_sieved_clear(s, &s->value[out]);
+  s->value[out] = (clarke_sieved){.exact = recorded, .owned = true, .parts = 1};
+}
+
+/* The factor's gradient, made in another order. */
+static void
+expect_same_factor(const clarke_sieved *a, const clarke_sieved *b, size_t count)
+{
+  ck_assert(a->terms == b->terms && a->parts == b->parts);
+  for (size_t e = 0; e < count; e++) {
+    ck_assert(fabs(a->near[e] - b->near[e]) <= a->off[e] + b->off[e] && a->joined[e] == b->joined[e]);
+    ck_assert(alike(a->may[e], b->may[e]) && alike(a->mass[e], b->mass[e]));
+  }
+}
+
+/* Backward, from what was recorded of the sum's gradient. */
+static void
+expect_affine_back(clarke_sieve *s, const clarke_certified *c, size_t i)
+{
+  const clarke_step *step = &s->g->steps[i];
+  const size_t x = step->in[0].value, factor = step[1].in[1].value, scaled = step[1].out, count = s->g->values[x].count * s->n;
+  clarke_tensor *from = traced(&c->nodes, "gradient", s->g->values[step[2].out].name);
+  const float *g = clarke_sieve_turned(s, from, s->g->values[scaled].count, s->n, &error), *numbers = s->value[x].exact;
+  clarke_certificate made = {0};
+  clarke_sieved together, of_factor;
+
+  s->grad[scaled] = (clarke_sieved){.exact = g, .parts = 1, .terms = 1};
+  ck_assert(clarke_sieve_take_moments(&s->group[i], s, step, numbers));
+  OK(clarke_sieve_affine_back(s, i, &error));
+  together = s->grad[x], of_factor = s->grad[factor];
+  s->grad[x] = s->grad[factor] = (clarke_sieved){0};
+  ck_assert(clarke_sieve_take_moments(&s->group[i], s, step, numbers));
+  OK(clarke_sieve_scale_back(s, &step[1], &error));
+  OK(clarke_sieve_normalize_back(s, step, &error));
+  ck_assert(!s->open);
+  if (of_factor.near != NULL)
+    expect_same_factor(&of_factor, &s->grad[factor], s->g->values[factor].count);
+  if (together.judged) {
+    OK(clarke_sieve_judge_entries(s, &made, &s->grad[x], count, together.exact, s->grad[x].terms + CLARKE_ROUNDBACK_SPARE));
+    expect_alike(&s->c->certificate[s->c->n - 1], &made);
+  } else
+    for (size_t e = 0; s->carries[x] && e < count; e++)
+      ck_assert(together.near[e] == s->grad[x].near[e] && together.off[e] == s->grad[x].off[e] && together.may[e] == s->grad[x].may[e]
+                && together.mass[e] == s->grad[x].mass[e]);
+  clarke_sieved_clear(s, &together);
+  clarke_sieved_clear(s, &of_factor);
+  clarke_sieved_clear(s, &s->grad[x]);
+  clarke_sieved_clear(s, &s->grad[factor]);
+  clarke_sieved_clear(s, &s->grad[step->out]);
+}
+
+/* Returns how many such steps a record has, and counts those where the step before is judged, too. */
+static size_t
+expect_together(size_t *judged, const char *record)
+{
+  const clarke_certify_request ask = {.folder = record, .step = CLARKE_NONE, .nodes_only = true};
+  clarke_certified c;
+  clarke_certify doubles;
+  clarke_sieve s;
+  size_t n;
+
+  clarke_certified_init(&c);
+  OK(clarke_certified_run(&c, &ask, &error));
+  begin_again(&doubles, &c);
+  OK(clarke_certify_begin(&doubles, &error));
+  OK(clarke_sieve_begin(&s, &doubles, &error));
+  OK(clarke_sieve_forward(&s, &error));
+  n = make_between(&s);
+  for (size_t i = 0; i < s.g->n_steps; i++)
+    if (clarke_sieve_is_affine(&s, i)) {
+      expect_affine(&s, i);
+      expect_affine_back(&s, &c, i);
+      *judged += doubles.certificate[doubles.n - 1].part == CLARKE_GRADIENT;
+    }
+  clarke_sieve_end(&s);
+  clarke_certify_clear(&doubles);
+  clarke_certified_clear(&c);
+  return n;
+}
+
+START_TEST(together)
+{
+  size_t met = 0, judged = 0;
+
+  for (size_t k = 0; k < sizeof stored / sizeof stored[0]; k++)
+    met += expect_together(&judged, stored[k]);
+  ck_assert_msg(met > 2 && judged > 0 && judged < met, "%zu met, %zu judged", met, judged);
+}
+END_TEST
+
+/* A group of two: g = 1, 2 and y = 1, -1 have means 3/2 and -1/2, and nothing is left of g - 3/2 + y/2. */
+START_TEST(group_of_two)
+{
+  const double g[] = {1, 2}, y[] = {1, -1}, none[] = {0, 0};
+  double near[2] = {0}, off[2] = {0}, may[2] = {0}, mass[2] = {0};
+  const clarke_sieve_line of_g = {g, none, none}, of_y = {y, none, none};
+  const clarke_sieve_sums to = {near, off, may, mass};
+  clarke_sieve_group own = {.root = 1};
+
+  clarke_sieve_add_terms(&own, &of_g, &of_y, 2);
+  ck_assert(own.gradient == 3 && own.product == -1 && own.size_of_gradient == 3 && own.size_of_product == 3);
+  clarke_sieve_divide_sums(&own, 2);
+  ck_assert(own.gradient == 1.5 && own.product == -0.5);
+  ck_assert(!clarke_sieve_hand_line(&to, &own, &of_g, &of_y, 0x1p-20, 2));
+  for (size_t e = 0; e < 2; e++)
+    ck_assert(near[e] == 0 && off[e] > 0 && off[e] < 0x1p-45 && may[e] > 0 && mass[e] > 3);
+}
+END_TEST
+
+/* A line that is shorter than the one before it in the same room has no errors of its own, either. */
+START_TEST(lines_in_turn)
+{
+  const float x[] = {3, 5, 7, 9};
+  const clarke_sieve_numbers of = {.exact = x};
+  double room[8];
+  clarke_sieve_line line;
+
+  for (size_t n = 4; n > 0; n--) {
+    line = clarke_sieve_line_of(&of, 4 - n, n, room);
+    for (size_t e = 0; e < n; e++)
+      ck_assert(line.near[e] == x[4 - n + e] && line.off[e] == 0 && line.may[e] == 0);
+  }
+}
+END_TEST
+
+/* What single lines become. */
+START_TEST(single_lines)
+{
+  clarke_certify c = {.by = {.unit = 0x1p-24, .tiny = 0x1p-126}};
+  clarke_sieve s = {.c = &c};
+  const double g[] = {3, 0}, none[] = {0, 0};
+  double near[3] = {0}, off[3] = {0}, may[3] = {0}, mass[3] = {0};
+  unsigned char joined[3] = {0};
+  const clarke_sieve_line of_g = {g, none, none};
+  const clarke_sieve_sums to = {near, off, may, mass};
+  const clarke_sieve_factor turned = {.c = -1, .gamma = 0.5}, three = {.c = 3, .gamma = 0.5};
+  clarke_sieve_found found = {.beyond = true};
+  clarke_certificate made = {0};
+
+  clarke_sieve_hand_scaled(&to, joined, &of_g, true, &turned, 2);
+  ck_assert(near[0] == -3 && may[0] == 0 && mass[0] == 3 && joined[0] == 1 && joined[1] == 0);
+  clarke_sieve_hand_scaled(&to, joined, &of_g, true, &three, 1);
+  ck_assert(near[0] == 6 && may[0] == 4.5 && mass[0] == 12 && joined[0] == 2);
+  joined[2] = 1, mass[2] = 8;
+  clarke_sieve_finish_line(&to, joined, 0.25, 3); /* what alone joined, and was moved, is not rounded */
+  ck_assert(may[0] == 7.5 && may[1] == 0 && may[2] == 0);
+  clarke_sieve_check_line(&s, &to, 3);
+  ck_assert(!s.open);
+  mass[2] = 0x1p126;
+  clarke_sieve_check_line(&s, &to, 3);
+  ck_assert(s.open);
+  s.open = false;
+  clarke_sieve_tell(&s, &made, &found, 2, true, NULL);
+  ck_assert(s.open && made.entries == 2);
 }
 END_TEST
 
@@ -422,6 +641,10 @@ main(int n, char **names)
   }
   tcase_add_loop_test(tests, one_number, 0, folders);
   tcase_add_loop_test(tests, rules, 0, sizeof stored / sizeof stored[0]);
+  tcase_add_test(tests, together);
+  tcase_add_test(tests, group_of_two);
+  tcase_add_test(tests, lines_in_turn);
+  tcase_add_test(tests, single_lines);
   tcase_add_test(tests, far_from_zero);
   tcase_add_test(tests, parts);
   return run_tests();

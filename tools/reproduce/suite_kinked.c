@@ -226,9 +226,21 @@ put_rows(FILE *to, const clarke_kinked *net)
   fputs("\n", to);
 }
 
-clarke_status
-clarke_kinked_pose(clarke_posed *q, const clarke_kinked *net, bool rows, clarke_error *err)
+static void
+put_arguments(FILE *to, const clarke_kinked *net)
 {
+  for (size_t l = 0; l < net->n_layers; l++)
+    for (size_t s = 0; s < net->samples; s++)
+      for (size_t o = 0; o < net->layer[l].n_out; o++)
+        fprintf(to, "%sy%zu_%zu_%zu", l + s + o > 0 ? ", " : "output ", l, s, o);
+  fputs("\n", to);
+}
+
+clarke_status
+clarke_kinked_pose(clarke_posed *q, const clarke_kinked *net, clarke_kinked_outputs outputs, clarke_error *err)
+{
+  static void (*const put[])(FILE *, const clarke_kinked *) = {
+    [CLARKE_KINKED_LOSS] = put_loss, [CLARKE_KINKED_ROWS] = put_rows, [CLARKE_KINKED_ARGUMENTS] = put_arguments};
   clarke_text t;
   clarke_status status = clarke_text_open(&t, err);
 
@@ -239,6 +251,6 @@ clarke_kinked_pose(clarke_posed *q, const clarke_kinked *net, bool rows, clarke_
     for (size_t s = 0; s < net->samples; s++)
       for (size_t o = 0; o < net->layer[l].n_out; o++)
         put_neuron(t.to, net, l, s, o);
-  (rows ? put_rows : put_loss)(t.to, net);
+  put[outputs](t.to, net);
   return clarke_posed_read(q, &t, net->w, net->n_w, err);
 }

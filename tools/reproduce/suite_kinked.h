@@ -42,8 +42,11 @@ size_t clarke_kinked_touched(const clarke_kinked *net); /* in all */
 /* What the layer takes: entry i of sample s. */
 long clarke_kinked_argument(const clarke_kinked *net, size_t layer, size_t s, size_t i);
 
-/* Writes the program, with the loss for its output; with rows: those kinks' arguments less the kinks, each with the sign that it must
- * have to lie on the side whose slope the proxy is (both if none is). */
-clarke_status clarke_kinked_pose(clarke_posed *q, const clarke_kinked *net, bool rows, clarke_error *err);
+/* What the program has for outputs. ROWS: touched kinks' arguments less the kinks, each with the sign that it must have to lie on the side
+ * whose slope the proxy is (both if none is). ARGUMENTS: all, by layer, sample and neuron. */
+typedef enum { CLARKE_KINKED_LOSS, CLARKE_KINKED_ROWS, CLARKE_KINKED_ARGUMENTS } clarke_kinked_outputs;
+
+/* Writes the program. */
+clarke_status clarke_kinked_pose(clarke_posed *q, const clarke_kinked *net, clarke_kinked_outputs outputs, clarke_error *err);
 
 #endif

@@ -1,5 +1,6 @@
 /* Park, Chun and Lee's lemmas about functions of one variable, and the ranks of their first scenario (suite.h). */
 #include "suite.h"
+#include "suite_posed.h"
 
 #include "base/status.h"
 
@@ -8,6 +9,111 @@
 #include <flint/flint.h>
 #include <flint/fmpz_poly.h>
 #include <flint/nmod_mat.h>
+
+/* --- Lemma 9 ----------------------------------------------------------------------------------- */
+
+#define MOST_TERMS 4
+
+/* A piece is a[0] + a[1] x + ...: its value and its derivative at h, exactly. */
+static void
+value_at(mpq_t y, mpq_t slope, const long *a, const mpq_t h)
+{
+  mpq_t x;
+
+  mpq_init(x);
+  mpq_set_ui(y, 0, 1);
+  mpq_set_ui(slope, 0, 1);
+  for (int k = MOST_TERMS - 1; k >= 0; k--) {
+    mpq_mul(slope, slope, h);
+    mpq_add(slope, slope, y);
+    mpq_mul(y, y, h);
+    mpq_set_si(x, a[k], 1);
+    mpq_add(y, y, x);
+  }
+  mpq_clear(x);
+}
+
+/* On the side where h is: is (f(h) - f(0)) / h as near to `slope` as 100 |h|, and f'(h)? */
+static bool
+nears(const long *a, long slope, int side, unsigned bits)
+{
+  mpq_t h, y, quotient, derivative, most;
+  bool near;
+
+  mpq_inits(h, y, quotient, derivative, most, NULL);
+  mpq_set_si(h, side, 1);
+  mpq_div_2exp(h, h, bits);
+  value_at(quotient, derivative, a, h);
+  mpq_set_si(y, a[0], 1);
+  mpq_sub(quotient, quotient, y);
+  mpq_div(quotient, quotient, h);
+  mpq_set_si(y, slope, 1);
+  mpq_sub(quotient, quotient, y);
+  mpq_sub(derivative, derivative, y);
+  mpq_abs(quotient, quotient);
+  mpq_abs(derivative, derivative);
+  mpq_set_ui(most, 100, 1);
+  mpq_div_2exp(most, most, bits);
+  near = mpq_cmp(quotient, most) <= 0 && mpq_cmp(derivative, most) <= 0;
+  mpq_clears(h, y, quotient, derivative, most, NULL);
+  return near;
+}
+
+static void
+put_polynomial(FILE *to, const long *a)
+{
+  fprintf(to, "(%ld) + (%ld)*w[0] + (%ld)*w[0]*w[0] + (%ld)*w[0]*w[0]*w[0]", a[0], a[1], a[2], a[3]);
+}
+
+/* Two polynomials that meet at 0. */
+static clarke_status
+pose_pieces(clarke_posed *q, const long *left, const long *right, clarke_error *err)
+{
+  static const long at[1] = {0};
+  clarke_text t;
+  const clarke_status status = clarke_text_open(&t, err);
+
+  if (status != CLARKE_OK)
+    return status;
+  fputs("input w[1]\noutput if w[0] < 0 then ", t.to);
+  put_polynomial(t.to, left);
+  fputs(" else ", t.to);
+  put_polynomial(t.to, right);
+  fputs("\n", t.to);
+  return clarke_posed_read(q, &t, at, 1, err);
+}
+
+/* Lemma 9: a function of pieces is differentiable at a point if and only if its derivative is continuous there. Two polynomials that meet:
+ * where both quotients near 0 go to one number, so do the derivatives, and then alone it is called differentiable. Those that are not
+ * differ. */
+clarke_status
+clarke_suite_lemma_9(clarke_suite_counts *t, clarke_draws *d, clarke_error *err)
+{
+  long left[MOST_TERMS], right[MOST_TERMS];
+  bool one = true;
+  clarke_posed q;
+  clarke_status status;
+
+  for (size_t k = 0; k < MOST_TERMS; k++) {
+    left[k] = clarke_draw_between(d, -3, 3);
+    right[k] = clarke_draw_between(d, -3, 3);
+  }
+  right[0] = left[0];
+  if (clarke_draw_below(d, 2) == 0)
+    right[1] = left[1];
+  for (unsigned bits = 20; bits <= 60; bits += 20)
+    one = one && nears(left, left[1], -1, bits) && nears(right, left[1], 1, bits);
+  clarke_posed_init(&q);
+  status = pose_pieces(&q, left, right, err);
+  if (status == CLARKE_OK)
+    status = clarke_posed_derive(&q, err);
+  if (status == CLARKE_OK) {
+    t->of[CLARKE_COUNT_DIFFER] += !one;
+    clarke_suite_add(t, q.d.differentiable == CLARKE_UNKNOWN ? CLARKE_UNKNOWN : (q.d.differentiable == CLARKE_YES) == one ? CLARKE_YES : CLARKE_NO);
+  }
+  clarke_posed_clear(&q);
+  return status;
+}
 
 /* --- Lemma 10 ---------------------------------------------------------------------------------- */
 

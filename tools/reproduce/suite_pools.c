@@ -324,3 +324,37 @@ clarke_suite_theorem_8(clarke_suite_counts *t, clarke_draws *d, clarke_error *er
   clarke_posed_clear(&q);
   return status;
 }
+
+/* Appendix J.1: Algorithm 1 has at most |A| - |B| + sum of |S_j| rows, A being the touched kinks, and B the pools of several largest entries.
+ * Those that have fewer differ. */
+clarke_status
+clarke_suite_constraints(clarke_suite_counts *t, clarke_draws *d, clarke_error *err)
+{
+  pooled net;
+  bool within = true, fewer = false;
+
+  (void)err;
+  draw_touched(&net, d);
+  for (size_t i = 0; i < net.n_layers; i++) {
+    const convolution *l = &net.layer[i];
+    size_t most = 0;
+    rows r;
+
+    for (size_t k = 0; k < l->n; k++)
+      most += l->y[k] == 0;
+    for (size_t j = 0; j < l->n_pools; j++) {
+      size_t largest = 0;
+
+      for (size_t k = l->start[j]; k < l->start[j + 1]; k++)
+        largest += above(l->y[k]) == above(l->y[l->winner[j]]);
+      most += largest - 1;
+    }
+    find_rows(&r, l, false);
+    within = within && r.n <= most;
+    fewer = fewer || r.n < most;
+  }
+  t->of[CLARKE_COUNT_TOUCHED] += kinks_at_0(&net);
+  t->of[CLARKE_COUNT_DIFFER] += fewer;
+  clarke_suite_add(t, within ? CLARKE_YES : CLARKE_NO);
+  return CLARKE_OK;
+}

@@ -56,7 +56,7 @@ ask_verdict(clarke_suite_counts *t, const clarke_kinked *net, bool clarke, clark
   clarke_status status;
 
   clarke_posed_init(&q);
-  status = clarke_kinked_pose(&q, net, false, err);
+  status = clarke_kinked_pose(&q, net, CLARKE_KINKED_LOSS, err);
   if (status == CLARKE_OK)
     status = clarke_posed_derive(&q, err);
   if (status == CLARKE_OK) {
@@ -255,7 +255,7 @@ clarke_suite_lemma_12(clarke_suite_counts *t, clarke_draws *d, clarke_error *err
   for (size_t l = 0; l < net.n_layers; l++)
     draw_direction(zeta, &net, d, l);
   clarke_posed_init(&q);
-  status = clarke_kinked_pose(&q, &net, true, err);
+  status = clarke_kinked_pose(&q, &net, CLARKE_KINKED_ROWS, err);
   for (unsigned bits = 5; bits <= 40 && !above && status == CLARKE_OK; bits += 5) {
     step_along(&q, &net, zeta, bits);
     status = all_above(&above, &q, err);
@@ -311,7 +311,7 @@ clarke_suite_lemma_13(clarke_suite_counts *t, clarke_draws *d, clarke_error *err
     clarke_kinked_draw(&net, d, 1 + clarke_draw_below(d, MOST_SAMPLES), CLARKE_KINKED_DISTINCT);
   while (clarke_kinked_touched(&net) > 0);
   clarke_posed_init(&q);
-  status = clarke_kinked_pose(&q, &net, false, err);
+  status = clarke_kinked_pose(&q, &net, CLARKE_KINKED_LOSS, err);
   g = clarke_rationals(net.n_w);
   if (status == CLARKE_OK)
     status = g != NULL ? clarke_posed_run(&q, g, err) : clarke_no_memory(err);
@@ -364,7 +364,7 @@ output_of(mpq_t *g, clarke_kinked *net, const functions_of_kinks *f, size_t pure
       for (size_t o = 0; o < net->layer[l].n_out; o++)
         net->layer[l].proxy[s][o] = pure == SIZE_MAX ? between(f->share[l], f->of[0][l][s][o], f->of[1][l][s][o]) : f->of[pure >> l & 1][l][s][o];
   clarke_posed_init(&q);
-  status = clarke_kinked_pose(&q, net, false, err);
+  status = clarke_kinked_pose(&q, net, CLARKE_KINKED_LOSS, err);
   if (status == CLARKE_OK)
     status = clarke_posed_run(&q, g, err);
   clarke_posed_clear(&q);
@@ -419,5 +419,161 @@ clarke_suite_lemma_15(clarke_suite_counts *t, clarke_draws *d, clarke_error *err
     clarke_suite_add(t, equal ? CLARKE_YES : CLARKE_NO);
   clarke_rationals_free(sum, MOST_PARAMETERS);
   clarke_rationals_free(g, MOST_PARAMETERS);
+  return status;
+}
+
+/* --- Lemma 14 ---------------------------------------------------------------------------------- */
+
+#define MOST_FUNCTIONS 3
+
+/* by c_0 f_0 + c_1 f_1 + c_2 f_2. */
+static clarke_kinked_number
+combined(const long *c, const clarke_kinked_number *f)
+{
+  clarke_kinked_number sum = {0, 1};
+
+  for (size_t k = 0; k < MOST_FUNCTIONS; k++)
+    sum = (clarke_kinked_number){sum.n * f[k].d + c[k] * f[k].n * sum.d, sum.d * f[k].d};
+  return sum;
+}
+
+/* AD's numbers in one layer are those of function k; SIZE_MAX: of the combination. */
+static clarke_status
+output_by(mpq_t *g, clarke_kinked *net, size_t layer, clarke_kinked_number (*f)[MOST_WIDTH][MOST_FUNCTIONS], const long *c, size_t k, clarke_error *err)
+{
+  clarke_posed q;
+  clarke_status status;
+
+  for (size_t s = 0; s < net->samples; s++)
+    for (size_t o = 0; o < net->layer[layer].n_out; o++)
+      net->layer[layer].proxy[s][o] = k == SIZE_MAX ? combined(c, f[s][o]) : f[s][o][k];
+  clarke_posed_init(&q);
+  status = clarke_kinked_pose(&q, net, CLARKE_KINKED_LOSS, err);
+  if (status == CLARKE_OK)
+    status = clarke_posed_run(&q, g, err);
+  clarke_posed_clear(&q);
+  return status;
+}
+
+/* Is AD's output by the combination that combination of its outputs? */
+static clarke_status
+commutes(bool *equal, clarke_kinked *net, size_t layer, clarke_kinked_number (*f)[MOST_WIDTH][MOST_FUNCTIONS], const long *c, clarke_error *err)
+{
+  mpq_t *g = clarke_rationals(2 * MOST_PARAMETERS), *sum = g + MOST_PARAMETERS, by;
+  clarke_status status = g != NULL ? CLARKE_OK : clarke_no_memory(err);
+
+  mpq_init(by);
+  for (size_t k = 0; k < MOST_FUNCTIONS && status == CLARKE_OK; k++) {
+    status = output_by(g, net, layer, f, c, k, err);
+    mpq_set_si(by, c[k], 1);
+    for (size_t i = 0; i < net->n_w && status == CLARKE_OK; i++) {
+      mpq_mul(g[i], g[i], by);
+      mpq_add(sum[i], sum[i], g[i]);
+    }
+  }
+  if (status == CLARKE_OK)
+    status = output_by(g, net, layer, f, c, SIZE_MAX, err);
+  *equal = true;
+  for (size_t i = 0; i < net->n_w && status == CLARKE_OK; i++)
+    *equal = *equal && mpq_equal(g[i], sum[i]);
+  mpq_clear(by);
+  clarke_rationals_free(g, 2 * MOST_PARAMETERS);
+  return status;
+}
+
+/* Lemma 14: AD's output is affine in the numbers of one layer: it commutes with combinations whose sum is 1. Those in which one of sum 2 does
+ * not differ. */
+clarke_status
+clarke_suite_lemma_14(clarke_suite_counts *t, clarke_draws *d, clarke_error *err)
+{
+  clarke_kinked_number f[MOST_SAMPLES][MOST_WIDTH][MOST_FUNCTIONS];
+  clarke_kinked net;
+  long c[MOST_FUNCTIONS] = {clarke_draw_between(d, -3, 3), clarke_draw_between(d, -3, 3), 0};
+  bool equal, other = true;
+  clarke_status status;
+
+  draw_touched(&net, d, MOST_SAMPLES, CLARKE_KINKED_DISTINCT, NULL);
+  draw_proxies(&net, d, (choice){false, true});
+  const size_t layer = clarke_draw_below(d, net.n_layers);
+
+  for (size_t s = 0; s < MOST_SAMPLES; s++)
+    for (size_t o = 0; o < MOST_WIDTH; o++)
+      for (size_t k = 0; k < MOST_FUNCTIONS; k++)
+        f[s][o][k] = (clarke_kinked_number){clarke_draw_between(d, -5, 5), 1 + (long)clarke_draw_below(d, 3)};
+  c[2] = 1 - c[0] - c[1];
+  status = commutes(&equal, &net, layer, f, c, err);
+  c[2]++;
+  if (status == CLARKE_OK)
+    status = commutes(&other, &net, layer, f, c, err);
+  t->of[CLARKE_COUNT_TOUCHED] += clarke_kinked_touched(&net);
+  t->of[CLARKE_COUNT_DIFFER] += !other;
+  if (status == CLARKE_OK)
+    clarke_suite_add(t, equal ? CLARKE_YES : CLARKE_NO);
+  return status;
+}
+
+/* --- Condition 2 ------------------------------------------------------------------------------- */
+
+/* What A_c is, for the bias w[c] of one layer: the derivatives of its arguments, neuron by neuron, sample by sample. `row`: of the first of
+ * these in g. *one: A_c = e_c 1^T. */
+static bool
+is_of_condition_2(bool *one, const clarke_kinked *net, const clarke_kinked_layer *l, mpq_t *g, size_t row)
+{
+  bool is = true;
+
+  for (size_t s = 0; s < net->samples; s++)
+    for (size_t o = 0; o < l->n_out; o++) {
+      long sum = 0;
+      bool seen[MOST_PARAMETERS] = {false};
+
+      for (size_t k = 0; k < l->n_out; k++) {
+        const size_t c = l->bias[k];
+        const mpq_srcptr entry = g[(row + s * l->n_out + o) * net->n_w + c];
+
+        is = is && (mpq_sgn(entry) == 0 || mpq_cmp_ui(entry, 1, 1) == 0);
+        *one = *one && (mpq_sgn(entry) != 0) == (k == o);
+        sum += !seen[c] && mpq_sgn(entry) != 0;
+        seen[c] = true;
+      }
+      is = is && sum == 1;
+    }
+  return is;
+}
+
+/* Condition 2 holds where Condition 1 does, with distinct biases: f + sum of b_c A_c, where A_c = e_c 1^T, whose sum is all ones. And with one
+ * share a layer, as Theorem 6 has it, AD's output is in the Clarke set; where it is in the hull alone, it differs. Half the networks have biases
+ * that neurons share: other A_c, with the same sum. */
+clarke_status
+clarke_suite_condition_2(clarke_suite_counts *t, clarke_draws *d, clarke_error *err)
+{
+  const bool shared = clarke_draw_below(d, 2) == 0;
+  mpq_t *g = NULL;
+  size_t rows = 0;
+  bool is = true, one = true;
+  clarke_kinked net;
+  clarke_posed q;
+  clarke_status status;
+
+  draw_touched(&net, d, MOST_SAMPLES, shared ? CLARKE_KINKED_SHARED : CLARKE_KINKED_DISTINCT, NULL);
+  draw_proxies(&net, d, (choice){true, true});
+  clarke_posed_init(&q);
+  status = clarke_kinked_pose(&q, &net, CLARKE_KINKED_ARGUMENTS, err);
+  if (status == CLARKE_OK)
+    g = clarke_rationals(q.p.n_outputs * net.n_w);
+  if (status == CLARKE_OK)
+    status = g != NULL ? clarke_posed_run(&q, g, err) : clarke_no_memory(err);
+  for (size_t l = 0; l < net.n_layers && status == CLARKE_OK; l++) {
+    is = is_of_condition_2(&one, &net, &net.layer[l], g, rows) && is;
+    rows += net.samples * net.layer[l].n_out;
+  }
+  clarke_rationals_free(g, g != NULL ? q.p.n_outputs * net.n_w : 0);
+  clarke_posed_clear(&q);
+  if (status != CLARKE_OK)
+    return status;
+  if (!is || (!shared && !one)) {
+    clarke_suite_add(t, CLARKE_NO);
+    return CLARKE_OK;
+  }
+  status = ask_verdict(t, &net, true, err);
   return status;
 }

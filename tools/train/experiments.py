@@ -65,6 +65,8 @@ def main():
     x[15] = x[0]
     write_batch(folder / "small-twice.npz", x=x, y=digits["y"][:16])
     write_batch(folder / "small-binary.npz", x=(digits["x"][:16] >= .5).astype(np.float32), y=digits["y"][:16])
+    signs = 2 * x[:8].reshape(8, 1, 8, 8) - 1
+    write_batch(folder / "small-negatives.npz", x=np.concatenate([signs, -signs]), y=np.concatenate([digits["y"][:8]] * 2))
     write_batch(folder / "small-images.npz", x=digits["x"][:16].reshape(16, 1, 8, 8), y=digits["y"][:16])
 
 

@@ -40,6 +40,7 @@ static const callable functions[] = {
     {"tanh", NULL, AN_ANALYTIC, 0, 0, {0}, NULL},
     {"sigmoid", NULL, AN_ANALYTIC, 0, 0, {0}, NULL},
     {"erf", NULL, AN_ANALYTIC, 0, 0, {0}, NULL},
+    {"atan", NULL, AN_ANALYTIC, 0, 0, {0}, NULL},
     {"relu", "Relu", A_POINTWISE, 0, 0, {0}, "0 0 0 0 0 1 0"},
     {"leaky_relu", "LeakyRelu", A_POINTWISE, 0, 1, {"1/100"}, "0 0 a 0 0 1 0"},
     {"relu6", "Clip", A_POINTWISE, 0, 0, {"0", "6"}, "a b a 0 0 0 1 0 b 0 0"},

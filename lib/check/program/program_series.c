@@ -1,21 +1,12 @@
 /* The elementary functions of power series, from y' = w u' where y = f(u), w = f'(u). */
 #include "check/program/program_series.h"
+#include "check/base/arctangent.h"
 #include "check/base/elementary.h"
 #include "check/base/erf.h"
+#include "check/program/power_series.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static void
-interval_div(interval *y, const interval *a, const interval *b)
-{
-  INTERVAL(t);
-  require(interval_sign(b, "whether a divisor is zero") != 0, "a division by zero, or a derivative that is infinite");
-  mpq_inv(&t.lo, &b->hi);
-  mpq_inv(&t.hi, &b->lo);
-  interval_mul(y, a, &t);
-  interval_round(y);
-}
 
 /* One end of exp, log, sqrt, tanh or sigmoid of q: they increase. */
 static void
@@ -107,30 +98,6 @@ circle(interval *sine, interval *cosine, const interval *x)
   interval_set(cosine, &plus_one, &plus_one);
 }
 
-void
-series_mul(interval *y, const interval *a, const interval *b, size_t n)
-{
-  for (size_t k = 0; k < n; k++) {
-    interval_set(&y[k], &zero, &zero);
-    for (size_t j = 0; j <= k; j++)
-      interval_addmul(&y[k], &a[j], &b[k - j]);
-  }
-}
-
-void
-series_div(interval *y, const interval *a, const interval *b, size_t n)
-{
-  for (size_t k = 0; k < n; k++) {
-    INTERVAL(sum);
-    INTERVAL(t);
-    for (size_t j = 1; j <= k; j++)
-      interval_addmul(&sum, &b[j], &y[k - j]);
-    interval_set(&t, &a[k].lo, &a[k].hi);
-    interval_add(&t, &sum, &minus_one);
-    interval_div(&y[k], &t, &b[0]);
-  }
-}
-
 /* y_k from y' = w u': (1/k) sum of j u_j w_(k - j). */
 static void
 integrate(interval *y, const interval *u, const interval *w, size_t k, const rational *sign)
@@ -173,6 +140,29 @@ bell_term(interval *w, const interval *u, size_t k)
   interval_round(&w[k]);
 }
 
+/* Term k of w = 1 / (1 + u^2). */
+static void
+arctangent_term(interval *w, const interval *u, size_t k)
+{
+  INTERVAL(sum);
+  INTERVAL(first);
+  for (size_t j = 0; j <= k; j++) {
+    INTERVAL(square);
+    for (size_t i = 0; i <= j; i++)
+      interval_addmul(&square, &u[i], &u[j - i]);
+    if (j == 0) {
+      interval_add(&first, &square, &plus_one);
+      interval_add(&first, &exactly_one, &plus_one);
+    } else
+      interval_addmul(&sum, &square, &w[k - j]);
+  }
+  if (k == 0)
+    interval_add(&sum, &exactly_one, &minus_one);
+  interval_set(&w[k], &zero, &zero);
+  interval_add(&w[k], &sum, &minus_one);
+  interval_div(&w[k], &w[k], &first);
+}
+
 /* Term k of w = f'(u) from those of u and y up to k, and of w before. */
 static void
 derivative_term(interval *w, const char *f, const interval *u, const interval *y, size_t k)
@@ -194,7 +184,7 @@ derivative_term(interval *w, const char *f, const interval *u, const interval *y
     for (size_t j = 1; j <= k; j++)
       interval_addmul(&sum, &divisor[j], &w[k - j]);
     interval_add(&t, &sum, &minus_one);
-    interval_div(&w[k], &t, divisor);
+    series_div(&w[k], &t, divisor, 1);
   } else { /* y, 1 - y^2, y - y^2 */
     interval_set(&w[k], &zero, &zero);
     if (!tanh || k == 0)
@@ -209,7 +199,7 @@ void
 series_analytic(interval *y, interval *w, const char *f, const interval *u, size_t n)
 {
   bool sine = strcmp(f, "sin") == 0, cosine = strcmp(f, "cos") == 0, log = strcmp(f, "log") == 0;
-  bool erf = strcmp(f, "erf") == 0;
+  bool erf = strcmp(f, "erf") == 0, atan = strcmp(f, "atan") == 0;
   INTERVAL(other);
   if (sine || cosine) {
     circle(sine ? y : &other, sine ? &other : y, u);
@@ -219,6 +209,10 @@ series_analytic(interval *y, interval *w, const char *f, const interval *u, size
     }
   } else if (erf) {
     erf_value(y, u);
+    interval_round(y);
+  } else if (atan) {
+    arctangent_end(&y->lo, &u->lo, false);
+    arctangent_end(&y->hi, &u->hi, true);
     interval_round(y);
   } else {
     int sign = log || strcmp(f, "sqrt") == 0 ? interval_sign(u, "whether an argument is in the domain") : 1;
@@ -232,6 +226,8 @@ series_analytic(interval *y, interval *w, const char *f, const interval *u, size
       integrate(y, u, w, k, &plus_one);
     if (erf)
       bell_term(w, u, k);
+    else if (atan)
+      arctangent_term(w, u, k);
     else
       derivative_term(w, f, u, y, k);
   }

@@ -17,7 +17,7 @@ surely_within(const interval *x, bound off)
 }
 
 answer
-node_judge(const record *r, const number *y, const integer *recorded)
+node_judge(const record *r, const number *y, const recorded *x)
 {
   RATIONAL(q);
   RATIONAL(off);
@@ -26,7 +26,7 @@ node_judge(const record *r, const number *y, const integer *recorded)
   RATIONAL(most);
   if (y->open)
     return NO_BOUND;
-  unfixed(&z.lo, recorded, r->unit.bits);
+  recorded_value(&z.lo, x, &r->unit);
   mpq_set(&z.hi, &z.lo);
   interval_set(&apart, &y->x.lo, &y->x.hi);
   interval_add(&apart, &z, &minus_one);
@@ -52,12 +52,12 @@ node_round(node_pass *p, bound *off, size_t n, bound mass)
 }
 
 void
-node_recall(number *y, const node_pass *p, const integer *z)
+node_recall(number *y, const node_pass *p, const recorded *x)
 {
-  unfixed(&y->x.lo, z, p->r->unit.bits);
+  recorded_value(&y->x.lo, x, &p->r->unit);
   mpq_set(&y->x.hi, &y->x.lo);
   y->wide = least_size(&y->x);
-  if (is_subnormal(&p->r->unit, p->type, z))
+  if (is_subnormal(p->type, x, &p->r->unit))
     y->off = y->wide;
   y->wide = bound_add(y->wide, y->off);
 }
@@ -80,8 +80,9 @@ typedef struct node_tables {
   size_t kept_bytes;
 } node_tables;
 
-/* Numbers that are kept take so much of the memory that there may be: one part of this many. */
+/* Numbers that are kept take so much of the memory that there may be: one part of this many, and no more than a machine has. */
 #define PART_KEPT 8
+#define MOST_KEPT ((size_t)1 << 30)
 
 void
 node_note(const node_pass *p, size_t s)
@@ -125,7 +126,7 @@ void
 node_factor(rational *q, bool *lost, const node_pass *p, const step *st, const factor *w)
 {
   bool plain = w->coef == &plus_one && !st->divide;
-  *lost = w->w != NULL && is_subnormal(&p->r->unit, p->type, &w->w->whole[w->at]);
+  *lost = w->w != NULL && is_subnormal(p->type, &w->w->whole[w->at], &p->r->unit);
   mpq_set(q, plain && w->w != NULL ? &w->w->value[w->at] : w->coef);
   if (w->w != NULL && !plain)
     (st->divide ? mpq_div : mpq_mul)(q, q, &w->w->value[w->at]);
@@ -397,7 +398,8 @@ keep(node_pass *p, size_t s)
   number **kept = find_kept(p, s);
   size_t n = p->r->p->net->steps[s].n * p->n, size = number_bytes(p->y[s], n);
   bool again = p->r->entry[s] == NULL || reads_own(&p->r->p->net->steps[s]);
-  if (!again || p->ended || kept == NULL || all->kept_bytes + size > limit_of(LIMIT_MEMORY) / PART_KEPT)
+  if (!again || p->ended || kept == NULL || all->kept_bytes + size > limit_of(LIMIT_MEMORY) / PART_KEPT
+      || all->kept_bytes + size > MOST_KEPT)
     return;
   *kept = p->y[s];
   all->kept_bytes += size;

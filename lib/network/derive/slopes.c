@@ -134,7 +134,7 @@ analytic_slopes(clarke_matrix *s, const clarke_forward *f, const clarke_step *st
     return clarke_domain_apply(s, &vague, step, x, true, f->precision > 0 ? f->precision : 64, err);
   return step->function == CLARKE_SIGMOID || step->function == CLARKE_TANH
            ? sigmoid_slopes(s, step, y, err)
-           : clarke_analytic_apply(s, step, x, true, f->precision > 0 ? f->precision : 64, err);
+           : clarke_analytic_apply(s, f->g, step, x, true, f->precision > 0 ? f->precision : 64, err);
 }
 
 /* Stores a rational at (i,j), refining the matrix's scale if it must. */

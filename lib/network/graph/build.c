@@ -2,6 +2,7 @@
 /* From a file's model to a typed graph: names resolved, shapes worked out, nodes lowered. */
 #include "network/graph/build.h"
 
+#include "base/kept.h"
 #include "base/limit.h"
 #include "base/room.h"
 #include "base/verify.h"
@@ -438,7 +439,7 @@ forget_unnamed(const clarke_builder *b)
       b->g->values[v].weight = false;
   }
   for (size_t v = 0; v < b->g->n_values; v++)
-    if (b->g->values[v].within)
+    if (b->g->values[v].within || b->g->values[v].made)
       b->g->values[v].weight = false;
 }
 
@@ -461,7 +462,8 @@ build(clarke_builder *b, const clarke_tensor *x, clarke_error *err)
 
   b->g->surrogates = m->surrogates;
   b->g->file = strdup(m->file);
-  if (b->g->file == NULL)
+  b->g->kept = clarke_kept_new();
+  if (b->g->file == NULL || b->g->kept == NULL)
     return no_memory(b, err);
   for (size_t i = 0; status == CLARKE_OK && i < m->n_tensors; i++)
     status = add_constant(b, m->tensors[i].name, &m->tensors[i], b->taken != NULL ? &b->taken[i] : NULL, true, err);

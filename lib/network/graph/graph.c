@@ -1,5 +1,7 @@
 #include "network/graph/graph.h"
 
+#include "base/kept.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,6 +53,7 @@ clarke_graph_clear(clarke_graph *g)
   free(g->values);
   free(g->parameters);
   free(g->file);
+  clarke_kept_free(g->kept);
   clarke_graph_init(g);
 }
 

@@ -1,6 +1,5 @@
 #include "network/pass/analytic.h"
-#include "exact/number.h"
-#include "network/pass/series.h"
+#include "exact/elementary.h"
 
 #include <flint/flint.h>
 #include <math.h>
@@ -9,15 +8,6 @@
 #else
 #include <arb_hypgeom.h>
 #endif
-
-static void
-sigmoid(arb_t y, const arb_t x, long precision)
-{
-  arb_neg(y, x);
-  arb_exp(y, y, precision);
-  arb_add_ui(y, y, 1, precision);
-  arb_inv(y, y, precision);
-}
 
 /* log(1 + exp(x)), as x + log(1 + exp(-x)) where x is not negative. */
 static void
@@ -166,6 +156,10 @@ clarke_analytic_near(double *slope, double x, clarke_function function)
     y = cos(x);
     *slope = -sin(x);
     break;
+  case CLARKE_ATAN:
+    y = atan(x);
+    *slope = 1 / (1 + x * x);
+    break;
   case CLARKE_ABOVE:
     y = x > 0;
     *slope = 0;
@@ -190,22 +184,35 @@ clarke_analytic_near(double *slope, double x, clarke_function function)
 
 /* --- in balls --- */
 
+/* Those that programs have, too. */
+static bool
+elementary(clarke_analytic *f, clarke_function function)
+{
+  static const struct {
+    clarke_function function;
+    clarke_analytic of;
+  } all[] = {{CLARKE_SIGMOID, CLARKE_FN_SIGMOID}, {CLARKE_TANH, CLARKE_FN_TANH}, {CLARKE_EXP, CLARKE_FN_EXP}, {CLARKE_ERF, CLARKE_FN_ERF},
+             {CLARKE_SIN, CLARKE_FN_SIN},         {CLARKE_COS, CLARKE_FN_COS},   {CLARKE_SQRT, CLARKE_FN_SQRT}, {CLARKE_LOG, CLARKE_FN_LOG},
+             {CLARKE_ATAN, CLARKE_FN_ATAN}};
+
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    if (all[i].function == function) {
+      *f = all[i].of;
+      return true;
+    }
+  return false;
+}
+
 void
 clarke_analytic_value(arb_t y, const arb_t x, clarke_function function, long precision)
 {
+  clarke_analytic f;
+
+  if (elementary(&f, function)) {
+    clarke_ball_analytic(y, NULL, f, x, precision);
+    return;
+  }
   switch (function) {
-  case CLARKE_SIGMOID:
-    sigmoid(y, x, precision);
-    break;
-  case CLARKE_TANH:
-    arb_tanh(y, x, precision);
-    break;
-  case CLARKE_EXP:
-    arb_exp(y, x, precision);
-    break;
-  case CLARKE_ERF:
-    arb_hypgeom_erf(y, x, precision);
-    break;
   case CLARKE_SOFTPLUS:
     softplus(y, x, precision);
     break;
@@ -214,127 +221,52 @@ clarke_analytic_value(arb_t y, const arb_t x, clarke_function function, long pre
     break;
   case CLARKE_NORMAL_TANH:
     cubic(y, x, false, precision);
-    sigmoid(y, y, precision);
+    clarke_ball_analytic(y, NULL, CLARKE_FN_SIGMOID, y, precision);
     break;
   case CLARKE_ELU:
     elu(y, x, false, precision);
     break;
-  case CLARKE_SIN:
-    arb_sin(y, x, precision);
-    break;
-  case CLARKE_COS:
-    arb_cos(y, x, precision);
-    break;
   case CLARKE_RECIPROCAL:
     arb_inv(y, x, precision);
     break;
-  case CLARKE_SQRT:
-    arb_sqrt(y, x, precision);
-    break;
-  case CLARKE_LOG:
-    arb_log(y, x, precision);
-    break;
-  case CLARKE_ABOVE:
-  case CLARKE_FLOOR:
-  case CLARKE_ROUND:
-  case CLARKE_TRUNCATE:
-  case CLARKE_HELD: /* domain.c has these, exactly */
+  default: /* domain.c has what jumps, exactly */
     arb_indeterminate(y);
   }
-}
-
-clarke_status
-clarke_analytic_apply(clarke_matrix *y, const clarke_step *s, const clarke_matrix *x, bool slope, long precision, clarke_error *err)
-{
-  size_t n = x->rows * x->cols;
-  arb_ptr ball = _arb_vec_init((long)n);
-  clarke_status status;
-
-  clarke_tally_add(0, 0, n);
-  for (size_t e = 0; e < n; e++) {
-    clarke_matrix_get_ball(ball + e, x, e / x->cols, e % x->cols, 2 * precision);
-    if (slope || !clarke_series_ball(ball + e, ball + e, s->function, precision + 10))
-      (slope ? clarke_analytic_slope : clarke_analytic_value)(ball + e, ball + e, s->function, precision + 10);
-  }
-  status = clarke_matrix_set_balls(y, x->rows, x->cols, ball, precision, err);
-  _arb_vec_clear(ball, (long)n);
-  return status;
-}
-
-/* y = t (1 - t), the derivative of sigmoid where it is t. */
-static void
-sigmoid_slope(arb_t y, const arb_t t, long precision)
-{
-  arb_t rest;
-
-  arb_init(rest);
-  arb_sub_ui(rest, t, 1, precision);
-  arb_neg(rest, rest);
-  arb_mul(y, t, rest, precision);
-  arb_clear(rest);
 }
 
 void
 clarke_analytic_slope(arb_t y, const arb_t x, clarke_function function, long precision)
 {
+  clarke_analytic f;
   arb_t t;
 
+  if (elementary(&f, function)) {
+    clarke_ball_analytic(NULL, y, f, x, precision);
+    return;
+  }
   arb_init(t);
   switch (function) {
-  case CLARKE_SIGMOID:
-    sigmoid(t, x, precision);
-    sigmoid_slope(y, t, precision);
-    break;
-  case CLARKE_TANH:
-    arb_tanh(t, x, precision);
-    arb_sqr(t, t, precision);
-    arb_sub_ui(t, t, 1, precision);
-    arb_neg(y, t);
-    break;
-  case CLARKE_EXP:
-    arb_exp(y, x, precision);
-    break;
   case CLARKE_SOFTPLUS:
-    sigmoid(y, x, precision);
+    clarke_ball_analytic(y, NULL, CLARKE_FN_SIGMOID, x, precision);
     break;
-  case CLARKE_ERF:
   case CLARKE_NORMAL:
-    clarke_ball_bell(y, x, function == CLARKE_NORMAL, precision);
+    clarke_ball_bell(y, x, true, precision);
     break;
   case CLARKE_NORMAL_TANH:
     cubic(t, x, false, precision);
-    sigmoid(t, t, precision);
-    sigmoid_slope(t, t, precision);
+    clarke_ball_analytic(NULL, t, CLARKE_FN_SIGMOID, t, precision);
     cubic(y, x, true, precision);
     arb_mul(y, y, t, precision);
     break;
   case CLARKE_ELU:
     elu(y, x, true, precision);
     break;
-  case CLARKE_SIN:
-    arb_cos(y, x, precision);
-    break;
-  case CLARKE_COS:
-    arb_sin(y, x, precision);
-    arb_neg(y, y);
-    break;
   case CLARKE_RECIPROCAL:
     arb_sqr(y, x, precision);
     arb_inv(y, y, precision);
     arb_neg(y, y);
     break;
-  case CLARKE_SQRT:
-    arb_rsqrt(y, x, precision);
-    arb_mul_2exp_si(y, y, -1);
-    break;
-  case CLARKE_LOG:
-    arb_inv(y, x, precision);
-    break;
-  case CLARKE_ABOVE:
-  case CLARKE_FLOOR:
-  case CLARKE_ROUND:
-  case CLARKE_TRUNCATE:
-  case CLARKE_HELD:
+  default:
     arb_indeterminate(y);
   }
   arb_clear(t);

@@ -2,6 +2,7 @@
 #include "network/pass/domain.h"
 
 #include "exact/number.h"
+#include "network/pass/series.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -234,6 +235,34 @@ clarke_domain_apply(clarke_matrix *y, bool *vague, const clarke_step *s, const c
     (slope ? clarke_analytic_slope : clarke_analytic_value)(ball + e, ball + e, s->function, precision + 10);
     if (!arb_is_finite(ball + e))
       status = outside(vague, s, x, e, err);
+  }
+  if (status == CLARKE_OK)
+    status = clarke_matrix_set_balls(y, x->rows, x->cols, ball, precision, err);
+  _arb_vec_clear(ball, (long)n);
+  return status;
+}
+
+static clarke_status
+within_reach(const clarke_step *s, const arb_t x, clarke_error *err)
+{
+  if ((s->function != CLARKE_SIN && s->function != CLARKE_COS) || arf_cmpabs_2exp_si(arb_midref(x), CLARKE_REACH_ANGLE) < 0)
+    return CLARKE_OK;
+  return clarke_fail(err, CLARKE_EINPUT, "its argument is beyond 2^%d", CLARKE_REACH_ANGLE);
+}
+
+clarke_status
+clarke_analytic_apply(clarke_matrix *y, const clarke_graph *g, const clarke_step *s, const clarke_matrix *x, bool slope, long precision, clarke_error *err)
+{
+  size_t n = x->rows * x->cols;
+  arb_ptr ball = _arb_vec_init((long)n);
+  clarke_status status = CLARKE_OK;
+
+  clarke_tally_add(0, 0, n);
+  for (size_t e = 0; e < n && status == CLARKE_OK; e++) {
+    clarke_matrix_get_ball(ball + e, x, e / x->cols, e % x->cols, 2 * precision);
+    status = within_reach(s, ball + e, err);
+    if (slope || !clarke_series_ball(ball + e, g->kept, ball + e, s->function, precision + 10))
+      (slope ? clarke_analytic_slope : clarke_analytic_value)(ball + e, ball + e, s->function, precision + 10);
   }
   if (status == CLARKE_OK)
     status = clarke_matrix_set_balls(y, x->rows, x->cols, ball, precision, err);

@@ -290,7 +290,7 @@ run_analytic(clarke_forward *f, const clarke_step *s, clarke_error *err)
   clarke_status status;
 
   if (!clarke_step_has_domain(s))
-    return clarke_analytic_apply(&f->value[s->out], s, x, false, f->precision, err);
+    return clarke_analytic_apply(&f->value[s->out], f->g, s, x, false, f->precision, err);
   status = clarke_domain_apply(&f->value[s->out], &f->vague, s, x, false, f->precision, err);
   f->outside = status == CLARKE_EINPUT;
   return status;

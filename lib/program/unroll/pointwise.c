@@ -103,6 +103,7 @@ clarke_unroll_analytic(clarke_unrolling *u, const clarke_step *s)
                       : s->function == CLARKE_LOG  ? CLARKE_FN_LOG
                       : s->function == CLARKE_SIN  ? CLARKE_FN_SIN
                       : s->function == CLARKE_COS  ? CLARKE_FN_COS
+                      : s->function == CLARKE_ATAN ? CLARKE_FN_ATAN
                                                    : CLARKE_FN_SIGMOID;
   clarke_status status = CLARKE_OK;
 

@@ -7,7 +7,7 @@ from .refused import Unbatched
 from .trace import Value
 
 FUNCTIONS = {"relu": "Relu", "sigmoid": "Sigmoid", "tanh": "Tanh", "abs": "Abs", "hardswish": "HardSwish", "exp": "Exp", "erf": "Erf",
-             "reciprocal": "Reciprocal", "sqrt": "Sqrt", "log": "Log"}
+             "reciprocal": "Reciprocal", "sqrt": "Sqrt", "log": "Log", "atan": "Atan", "arctan": "Atan"}
 
 
 @operator(*FUNCTIONS)
@@ -86,6 +86,9 @@ def write_hardtanh(g, node):
     return g.add("Clip", [g.of(x), g.bound(low, result(node)), g.bound(high, result(node))])
 
 
+BOUNDS = {}  # "tensors": a clamp between tensors (norms.py)
+
+
 def one_number(g, bound):
     """The number that a tensor of one is, if nothing that is trained, nor a sample, is in it."""
     alone = isinstance(bound, Value) and bound.tensor.numel() == 1 and not bound.requires_grad and id(bound) not in g.moving
@@ -94,9 +97,9 @@ def one_number(g, bound):
 
 def clamp(g, node, low, high):
     """At its bounds torch.clamp has the derivative 1, hardtanh 0: another operator."""
-    low, high = (one_number(g, b) for b in (low, high))
+    given, (low, high) = (low, high), (one_number(g, b) for b in (low, high))
     if any(isinstance(b, Value) for b in (low, high)):
-        g.refuse("bounds that are tensors", "take numbers, or torch.maximum and torch.minimum")
+        return BOUNDS["tensors"](g, node, *given)
     if low is not None and high is not None and low >= high:
         g.refuse("bounds without a number between them", "take a lower bound that is below the upper one")
     ends = ["" if b is None else g.bound(b, result(node)) for b in (low, high)]

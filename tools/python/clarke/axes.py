@@ -26,8 +26,10 @@ WEIGHS = {"addmm": 1, "addmv": 1, "convolution": 0, "native_layer_norm": 0, "nat
 # ATen's operators that leave entries in their order; that take each entry alone; that take them from several tensors, entry by entry.
 ORDERED = {"view", "_unsafe_view", "reshape", "flatten", "squeeze", "unsqueeze", "_reshape_alias", "clone", "alias", "contiguous", "lift_fresh",
            "_to_copy", "detach"}
+RECURRENT = {"mkldnn_rnn_layer", "_cudnn_rnn"}  # layers in one operator
+SPLIT = {"split", "split_with_sizes", "unsafe_split", "unsafe_split_with_sizes"}
 ALONE = {"relu", "sigmoid", "tanh", "abs", "hardswish", "exp", "erf", "reciprocal", "sqrt", "log", "neg", "gelu", "silu", "mish", "leaky_relu", "elu", "celu", "selu", "hardtanh", "hardsigmoid", "rsqrt", "square", "expm1", "softplus", "threshold",
-         "sin", "cos", "tan", "sinh", "cosh", "exp2", "log2", "log10", "erfc"}
+         "sin", "cos", "tan", "sinh", "cosh", "exp2", "log2", "log10", "erfc", "atan"}
 TOGETHER = {"add", "sub", "rsub", "mul", "div"}
 
 
@@ -51,6 +53,8 @@ def keeps_first(graph, node, result):
         return 0 not in (node.args[1] % rank, node.args[2] % rank)
     if name in ("tril", "triu") and len(shape) == 2:
         return False
+    if name in RECURRENT and result is not node.results[0]:
+        return False  # of each layer the last states
     if name in BESIDE and any(v.tensor.dim() != len(shape) for v in active):
         return False  # a missing axis is the first
     if name in ("cat", "stack") and any(all(v is not a for a in active) for v in values_in(node.args)):
@@ -131,8 +135,12 @@ def moved(graph, node, value, active, samples):
         return together(node, active, places, len(shape))
     if name in ("_softmax", "_safe_softmax", "_log_softmax"):
         return None if node.args[1] % rank == axis else (axis, inner)
-    if name in ("select", "slice") and len(active) == 1:
+    if name in ("select", "slice", "unbind", *SPLIT) and len(active) == 1:
         return along(node, name, rank, axis, inner)
+    if name in RECURRENT and len(active) == 1:
+        return (axis, inner) if value is node.results[0] else (len(shape) - 2, 1)
+    if name in ("stack", "cat"):
+        return joined(node, name, active, places, len(shape))
     return products(node, active, places, name)
 
 
@@ -159,8 +167,20 @@ def together(node, active, places, rank):
 
 def along(node, name, rank, axis, inner):
     """Another axis is cut, or gone."""
+    i = 2 if name in SPLIT else 1
+    cut = (node.args[i] if len(node.args) > i else node.kwargs.get("dim", 0)) % rank
+    return None if cut == axis else (axis - (name in ("select", "unbind") and cut < axis), inner)
+
+
+def joined(node, name, active, places, rank):
+    """Several tensors one behind another along another axis, or along a new one; all have the samples at one place."""
+    if len(set(places)) != 1 or any(all(v is not a for a in active) for v in values_in(node.args)):
+        return None
+    axis, inner = places[0]
     cut = (node.args[1] if len(node.args) > 1 else node.kwargs.get("dim", 0)) % rank
-    return None if cut == axis else (axis - (name == "select" and cut < axis), inner)
+    if name == "stack":
+        return axis + (cut <= axis), inner
+    return None if cut == axis else (axis, inner)
 
 
 def products(node, active, places, name):

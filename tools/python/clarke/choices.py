@@ -2,6 +2,9 @@
 
 Everything else is written by the recorder's table (operators.py).
 """
+import math
+from fractions import Fraction
+
 import numpy as np
 import torch
 
@@ -9,6 +12,7 @@ from .conditions import Condition
 from .operators import argument, result, writers
 from .primitives import braces, grouped, literal, of_groups
 from .profiles import installed, parsed
+from .norms import other_norm
 from .reductions import axes_of
 from .trace import Value
 
@@ -135,6 +139,19 @@ def steps(name, x, v):
                (f"{x} < {literal(v)}", f"{x} >= {literal(v + 1)}") if name == "floor" or (name == "trunc" and v > 0) else \
                (f"{x} <= {literal(v - 1)}", f"{x} > {literal(v)}") if name == "ceil" or v < 0 else (f"{x} <= -1", f"{x} >= 1")
     return f"if {down} then {literal(v - 1)} else (if {up} then {literal(v + 1)} else {literal(v)})"
+
+
+@choice("remainder", "fmod")
+def write_rest(p, node):
+    """What the multiple below leaves, or that towards 0."""
+    x, by = node.args[0].tensor.detach().to(torch.float64), node.args[1]
+    if not isinstance(by, (int, float)) or by == 0 or not bool(((x / by).abs() < 2**22).all()):
+        p.refuse("by a tensor, by 0, or of numbers beyond 2^22 times the divisor", "divide by a number, and of smaller ones")
+    by = float(torch.tensor(float(by), dtype=torch.float64).to(result(node).dtype))
+    name, times = "floor" if node.name.startswith("rem") else "trunc", literal(by)
+    shares = [Fraction(v) / Fraction(by) for v in x.reshape(-1).tolist()]
+    values = np.array([float(math.floor(s) if name == "floor" else math.trunc(s)) for s in shares]).reshape(tuple(x.shape))
+    return p.named(p.each(lambda x, v: f"{x} - {times} * ({steps(name, p.let(f'{x} / {times}'), v)})", entries(p, node, 0)[0], values))
 
 
 @choice("sign", "sgn")
@@ -283,6 +300,8 @@ def write_norm(p, node):
     given = dict(zip(["ord", "dim", "keepdim"], node.args[1:])) | node.kwargs
     order, dim = given.get("ord", given.get("p", 2)), given.get("dim")
     word = {None: "norm2", 1: "norm1", 2: "norm2", float("inf"): "norminf"}.get(order)
+    if word is None and order != float("-inf") and node.kwargs.get("dtype") is None:
+        return other_norm(p, node, order)
     if word is None or given.get("dtype") not in (None, result(node).dtype):
         p.refuse("a norm other than that of ord 1, 2 or infinity, or in another type", "write it with pow and sum, in the type of what it is of")
     axes = [dim] if isinstance(dim, int) else dim
@@ -313,7 +332,7 @@ def write_running_sum(p, node):
     return p.named(out.reshape(tuple(result(node).shape)))
 
 
-@choice("sin", "cos", "hardsigmoid")
+@choice("sin", "cos", "atan", "hardsigmoid")
 def write_function(p, node):
     """hardsigmoid's slope is 1/6, which floats are near."""
     return p.named(p.each(lambda x: f"{node.name.rstrip('_')}({x})", p.array(p.of(node.args[0]))))

@@ -6,7 +6,7 @@ import math
 
 import torch
 
-from . import masks
+from . import axes, masks
 from .operators import argument, operator, result
 from .refused import Unbatched
 from .trace import Value, trained
@@ -89,7 +89,6 @@ def shown(g, mask, size):
 # ---- Recurrent networks
 
 RELU, TANH, LSTM, GRU = range(4)  # PyTorch's numbers of modes
-RECURRENT = {"mkldnn_rnn_layer", "_cudnn_rnn"}
 PROJECT = "take proj_size=0, or write the steps with an LSTMCell and a Linear"
 
 
@@ -180,21 +179,31 @@ def joined(g, names, axis):
     return parts[0] if len(parts) == 1 else g.add("Concat", parts, axis=axis)
 
 
-def require_single(g, sizes):
-    if not g.whole:
-        raise Unbatched
+def require_padded(g, sizes):
     if sizes:
         g.refuse("a packed sequence in one operator", "pad it, or run the steps of each by themselves")
+
+
+def apart(g, value):
+    """A state before the first time, where samples are apart: each has its own, which is data."""
+    if id(value) in g.names or value.requires_grad:
+        raise Unbatched
+    return g.numbers(value)
+
+
+def begins(g, value, shape):
+    return g.add("Reshape", [g.of(value), g.integers(shape)]) if g.whole else g.beside("state", apart(g, value).reshape(shape))
 
 
 @operator("mkldnn_rnn_layer")
 def write_layer(g, node):
     x, *weights = node.args[:5]
     hx, cx, reverse, sizes, mode, size, _, biases = node.args[5:13]
-    require_single(g, sizes)
+    require_padded(g, sizes)
+    if not g.whole and (g.of(x) not in g.active or axes.at(g, x) != (1, 1)):
+        raise Unbatched
     inputs = [entry(g, g.of(x), t) for t in range(x.tensor.shape[0])]
-    shape = g.integers([x.tensor.shape[1], size])
-    state, cell = (g.add("Reshape", [g.of(v), shape]) for v in (hx, cx))
+    state, cell = (begins(g, v, [x.tensor.shape[1], size]) for v in (hx, cx))
     states, state, cell = Layer(g, mode, size, weights if biases else weights[:2]).run(inputs, state, cell, reverse)
     found = {1: state, 2: cell}
     made = {i: g.add("Reshape", [found[i], g.integers(node.results[i].tensor.shape)]) for i in g.read_of(node) if i in found}
@@ -204,7 +213,9 @@ def write_layer(g, node):
 @operator("_cudnn_rnn")
 def write_cudnn(g, node):
     x, weights, each, _, hx, cx, mode, size, projected, layers, batch_first, dropout, train, both, sizes = node.args[:15]
-    require_single(g, sizes)
+    require_padded(g, sizes)
+    if not g.whole and (g.of(x) not in g.active or axes.at(g, x) != (1 - int(batch_first), 1)):
+        raise Unbatched
     if projected:
         g.refuse("a projection of the state", PROJECT)
     if dropout and train and layers > 1:
@@ -215,7 +226,7 @@ def write_cudnn(g, node):
         found = []
         for way in range(ways):
             at = layer * ways + way
-            state, cell = (None if v is None else entry(g, g.of(v), at) for v in (hx, cx))
+            state, cell = (None if v is None else entry(g, g.of(v), at) if g.whole else g.beside("state", apart(g, v)[at]) for v in (hx, cx))
             states, *ends = Layer(g, mode, size, weights[at * each:(at + 1) * each]).run(inputs, state, cell, bool(way))
             found.append(states)
             last.append(ends)

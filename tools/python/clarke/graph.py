@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 import torch
 from onnx import TensorProto, helper
 
-from . import axes, functions, fused, images, losses, products, rearrangements, reductions, terms  # noqa: F401  (their operators)
+from . import axes, functions, fused, images, leaps, losses, matrices, norms, placed, products, rearrangements, reductions, terms  # noqa: F401  (their operators)
 from .activations import clamp
 from .axes import BESIDE, DIFFERENCES, WEIGHS
 from .files import raw
-from .jumps import crossed, deciding, require_clear
+from .jumps import HELD, crossed, deciding, require_clear
 from .kinks import number
 from .masks import require_softmax
 from .operators import LOSSES, OPERATORS
@@ -70,6 +70,7 @@ class Graph:
     dtypes: set = field(default_factory=set)
     unfolded: bool = False  # a convolution is a MatMul here
     x: Value | None = None
+    rows_read: object = None  # ones at the places that x holds: of each a row (tokens)
     y: Value | None = None
     loss: str = ""
     loss_dtype: torch.dtype | None = None
@@ -154,13 +155,35 @@ class Graph:
         self.given[name] = t
         return name
 
+    def leapt(self, node, t):
+        """What an operator that changes by leaps makes here, and near by, is data: the line is told as a branch's."""
+        if not self.whole:
+            raise Unbatched
+        self.branches.append(node.source)
+        return self.data("leapt", t)
+
     def shared(self, name, t, rank):
         """A number that is data, beside a tensor of so many axes: of samples each has it."""
         return self.data(name, t) if self.whole else self.beside(name, t.expand([self.x.tensor.shape[0]] + [1] * (rank - 1)))
 
+    @property
+    def input(self):
+        """What the graph's input x is."""
+        return self.x.tensor if self.rows_read is None else self.rows_read
+
+    def tokens(self, value, count, kind):
+        """The name of x as ones at the places of a table's rows that it holds, of as many columns: the table times that is its rows. Of one table."""
+        t = value.tensor
+        known = value is self.x and id(value) not in self.names and t.dim() > 0 and t.numel() * count <= MOST_ONES and (self.rows_read is None or self.rows_read.shape[-1] == count)
+        if self.whole or not known or t.is_floating_point():
+            raise Unbatched
+        self.rows_read = torch.nn.functional.one_hot(t.detach().long(), count).to(kind)
+        self.active.add("x")
+        return "x"
+
     def beside(self, name, t):
         """Data of each sample, the samples on the first axis as they are in x: an activation that nothing moves."""
-        x = self.x.tensor
+        x = self.input
         if (merged := self.merged(t)) is not None:
             return self.add("Reshape", [self.beside(name, t.reshape(merged)), self.integers(t.shape)])
         if t.dim() == 0 or t.shape[0] != x.shape[0] or not t.is_floating_point() or not x.is_floating_point():
@@ -194,6 +217,9 @@ class Graph:
             return t.shape == node.args[0].tensor.shape == node.args[1].tensor.shape
         if name in WEIGHS and node.args[WEIGHS[name]] is not value:
             return False  # a weight, whose first axis is as long by chance
+        if name in ("mm", "addmm") and value is node.args[-2]:  # rows times a matrix that all have
+            right = node.args[-1]
+            return right.requires_grad and self.names.get(id(right)) not in self.active
         return id(value) in self.arguments or name == "dot" or (name in (*BESIDE, "cat") and t.dim() == next(iter(values_in(node.results))).tensor.dim())
 
     def constant(self, t):
@@ -317,6 +343,8 @@ class Graph:
             if t is value.of:
                 return self.initializer(name, value.tensor)
         if value is self.x:
+            if self.rows_read is not None:
+                raise Unbatched  # read as itself, too
             self.active.add("x")
             return "x"
         if id(value) in self.moving and value.node is not None and value.requires_grad:
@@ -495,8 +523,9 @@ def varying(nodes, x):
     return out
 
 
+MOST_ONES = 1 << 22  # entries of x, where it holds places of rows
 # Whose data are of the result's shape.
-ENTRYWISE = {"where", "masked_fill", "native_dropout"}
+ENTRYWISE = {"where", "masked_fill", "native_dropout", "embedding"}
 # What stays a constant when its input is one; what makes an activation of a constant.
 MOVES = {"Constant", "Identity", "Neg", "Reshape", "Squeeze", "Transpose", "Unsqueeze", "Gather", "Lift"}
 # What reads a constant times -1 as such; and whose weights are constants.
@@ -536,7 +565,8 @@ def is_number(graph, node, numbers, read):
     In a graph with a batch axis there are none."""
     if node.own is not None or any(v.requires_grad for v in values_in(node.results)):
         return False
-    if node.name.rstrip("_") in OPERATORS and all(v.tensor.is_floating_point() for v in values_in(node.results) if id(v) in read):
+    name = node.name.rstrip("_")
+    if name in OPERATORS and name not in HELD and all(v.tensor.is_floating_point() for v in values_in(node.results) if id(v) in read):
         return any(id(v) in numbers or trained(v) for v in node.reads)
     return any(id(v) in graph.moving for v in node.results)
 

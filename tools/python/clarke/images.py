@@ -41,6 +41,35 @@ def along(node, axis, entries):
         return op(rows, [result(node).shape[axis]], *options, scale)[0].t().contiguous()
 
 
+@operator("upsample_nearest3d", "_upsample_nearest_exact3d", "upsample_trilinear3d", "upsample_bicubic2d")
+def write_larger_image(g, node):
+    """Along each axis a linear map, whose numbers are those that PyTorch computes."""
+    x, name = node.args[0].tensor, g.of(node.args[0])
+    wide = torch.float64 if x.dtype == torch.float64 else torch.float32
+    for axis in range(2, x.dim()):
+        weights = alone(node, axis, torch.eye(x.shape[axis], dtype=wide, device=x.device))
+        order = [a for a in range(x.dim()) if a != axis] + [axis]
+        name = g.add("Transpose", [name], perm=order) if axis < x.dim() - 1 else name
+        name = g.add("MatMul", [name, g.constant(weights.t().contiguous())])
+        name = g.add("Transpose", [name], perm=[order.index(a) for a in range(x.dim())]) if axis < x.dim() - 1 else name
+    return name
+
+
+def alone(node, axis, rows):
+    """What the operator makes of an axis alone, all other axes having one entry: of units."""
+    space, like = node.args[0].tensor.dim() - 2, result(node)
+    options = [] if "nearest" in node.name else [argument(node, 2, "align_corners")]
+    shape = [1] * (space + 2)
+    shape[1], shape[axis] = len(rows), len(rows)
+    size = [1] * space
+    size[axis - 2] = like.shape[axis]
+    scales = [argument(node, 2 + len(options) + i, name) for i, name in enumerate(("scales_d", "scales_h", "scales_w")[3 - space:])]
+    scales = [s if i == axis - 2 else None for i, s in enumerate(scales)]
+    with torch.no_grad():
+        made = node.op(rows.reshape(shape), size, *options, *scales)
+    return made.reshape(len(rows), like.shape[axis]).t().contiguous()
+
+
 @operator("pixel_shuffle")
 def write_pixel_shuffle(g, node):
     x, by = node.args[0].tensor, node.args[1]
@@ -49,6 +78,17 @@ def write_pixel_shuffle(g, node):
     n, c, h, w = x.shape
     name = g.add("Reshape", [g.of(node.args[0]), g.integers([n, c // by**2, by, by, h, w])])
     name = g.add("Transpose", [name], perm=[0, 1, 4, 2, 5, 3])
+    return g.add("Reshape", [name, g.integers(result(node).shape)])
+
+
+@operator("pixel_unshuffle")
+def write_pixel_unshuffle(g, node):
+    x, by = node.args[0].tensor, node.args[1]
+    if x.dim() != 4:
+        g.refuse("an image without a batch axis", GIVE)
+    n, c, h, w = x.shape
+    name = g.add("Reshape", [g.of(node.args[0]), g.integers([n, c, h // by, by, w // by, by])])
+    name = g.add("Transpose", [name], perm=[0, 1, 3, 5, 2, 4])
     return g.add("Reshape", [name, g.integers(result(node).shape)])
 
 
@@ -132,6 +172,8 @@ MOST_SAMPLED = 1 << 24  # entries of the matrix of a grid
 def write_grid(g, node):
     """A linear map of each plane, where the grid is data: its numbers are asked of the operator itself, of planes with one entry that is 1."""
     x, like, options = node.args[0].tensor, result(node), node.args[2:5]
+    if id(node.args[1]) in g.names or node.args[1].requires_grad:
+        return sampled(g, node)
     places, size = g.numbers(node.args[1]).to(like.dtype), x[0, 0].numel()
     if not g.whole:
         raise Unbatched
@@ -143,6 +185,86 @@ def write_grid(g, node):
     name = g.add("Reshape", [g.of(node.args[0]), g.integers([*x.shape[:2], size])])
     name = g.add("MatMul", [name, g.data("weights", weights.reshape(x.shape[0], size, -1))])
     return g.add("Reshape", [name, g.integers(like.shape)])
+
+
+def hats(g, places, size, inside):
+    """The share that each entry of an axis has of places on it, (count, places, 1) to (count, places, size). It is 1 less the distance, and 0 from
+    a distance of 1 on. With ramps relu(k - x) it is r(c + 1) - 2 r(c) + r(c - 1): at whole numbers AD has the slope on their right, as PyTorch.
+    inside: no place is beyond the ends, where no ramp is then."""
+    like = result(g.current)
+    if inside:
+        return hats_inside(g, places, size, like)
+    ends = g.constant(torch.arange(-1, size + 1, dtype=like.dtype).reshape(1, 1, -1))
+    ramps = g.add("Relu", [g.add("Sub", [ends, places])])
+    table = torch.zeros(size + 2, size, dtype=like.dtype)
+    for c in range(size):
+        table[c, c], table[c + 1, c], table[c + 2, c] = 1, -2, 1
+    return g.add("MatMul", [ramps, g.constant(table)])
+
+
+def hats_inside(g, places, size, like):
+    """The same, by what it is before the last entry, and ramps at the entries between the ends."""
+    line, first = torch.zeros(1, size, dtype=like.dtype), torch.zeros(1, 1, size, dtype=like.dtype)
+    first[..., -1] = 2 - size if size > 1 else 1
+    line[:, -1] = float(size > 1)
+    if size > 1:
+        first[..., -2], line[:, -2] = size - 1, -1
+    made = g.add("Add", [g.add("MatMul", [places, g.constant(line)]), g.constant(first)])
+    if size < 3:
+        return made
+    table = torch.zeros(size - 2, size, dtype=like.dtype)
+    for k in range(1, size - 1):
+        table[k - 1, k - 1], table[k - 1, k], table[k - 1, k + 1] = 1, -2, 1
+    inner = g.constant(torch.arange(1, size - 1, dtype=like.dtype).reshape(1, 1, -1))
+    return g.add("Add", [made, g.add("MatMul", [g.add("Relu", [g.add("Sub", [inner, places])]), g.constant(table)])])
+
+
+def unnormalized(g, name, size, border, corners):
+    """A place from -1 to 1 as one on the axis; kept on it, where that is said: at its ends AD's slope is 0, as PyTorch's."""
+    like = result(g.current)
+    scale, shift = ((size - 1) / 2, (size - 1) / 2) if corners else (size / 2, (size - 1) / 2)
+    name = g.add("Add", [g.add("Mul", [name, g.scalar(scale, like)]), g.scalar(shift, like)])
+    if not border:
+        return name
+    last = g.scalar(size - 1, like)
+    return g.add("Sub", [last, g.add("Relu", [g.add("Sub", [last, g.add("Relu", [name])])])])
+
+
+def sampled(g, node):
+    """A grid that is computed: the shares of rows and columns are hats of its places."""
+    x, places, like = node.args[0], node.args[1], result(node)
+    mode, padding, corners = node.args[2:5]
+    if not g.whole:
+        raise Unbatched
+    if mode != 0 or padding == 2 or x.tensor.dim() != 4:
+        g.refuse("a grid that is trained, with mode nearest or bicubic, or reflected, or in three dimensions",
+                 "take mode='bilinear' with padding_mode 'zeros' or 'border', or detach the grid")
+    count, planes, rows, columns = x.tensor.shape
+    points = like.shape[2] * like.shape[3]
+    if count * points * columns * planes * rows > MOST_SAMPLED:
+        g.refuse("of too many entries", "take smaller images")
+    grid = g.add("Reshape", [g.operand(places, like), g.integers([count, points, 2])])
+    shares = [hats(g, unnormalized(g, g.add("Slice", [grid] + [g.integers([n]) for n in (i, i + 1, 2)]), size, padding == 1, bool(corners)), size, padding == 1)
+              for i, size in enumerate((columns, rows))]
+    image = g.add("Reshape", [g.operand(x, like), g.integers([count, planes * rows, columns])])
+    lines = g.add("MatMul", [image, g.add("Transpose", [shares[0]], perm=[0, 2, 1])])
+    lines = g.add("Reshape", [lines, g.integers([count, planes, rows, points])])
+    by = g.add("Reshape", [g.add("Transpose", [shares[1]], perm=[0, 2, 1]), g.integers([count, 1, rows, points])])
+    made = g.add("ReduceSum", [g.add("Mul", [lines, by]), g.integers([2])], keepdims=0)
+    return g.add("Reshape", [made, g.integers(like.shape)])
+
+
+@operator("affine_grid_generator")
+def write_affine_grid(g, node):
+    """The places of an image that is not moved, which the operator itself says, times each matrix."""
+    theta, size, corners = node.args[:3]
+    like, axes = result(node), len(node.args[1]) - 2
+    unit = torch.eye(axes + 1, dtype=like.dtype)[:axes][None]
+    with torch.no_grad():
+        own = node.op(unit, [1, *size[1:]], corners).reshape(-1, axes)
+    own = torch.cat([own, torch.ones(len(own), 1, dtype=like.dtype)], 1)
+    name = g.add("Transpose", [g.of(theta)], perm=[0, 2, 1])
+    return g.add("Reshape", [g.add("MatMul", [g.constant(own), name]), g.integers(like.shape)])
 
 
 @operator("max_pool3d_with_indices", "adaptive_max_pool2d", "adaptive_max_pool3d")

@@ -15,19 +15,29 @@ COMPARED = {"gt", "ge", "lt", "le", "eq", "ne"}
 PLACES = {"argmax", "argmin", "max", "min", "topk", "sort", "argsort"}
 # Off a jump they are constants; these are functions that tell which entries lie on one, or perhaps do.
 ROUNDED = {"floor": lambda x: x == x.floor(), "ceil": lambda x: x == x.floor(), "trunc": lambda x: x == x.floor(),
-           "round": lambda x: x - 0.5 == (x - 0.5).floor(), "sign": lambda x: x == 0, "_to_copy": lambda x: x == x.floor(),
+           "round": lambda x: x - 0.5 == (x - 0.5).floor(), "sign": lambda x: x == 0, "sgn": lambda x: x == 0, "_to_copy": lambda x: x == x.floor(),
            "nonzero": lambda x: x == 0, "any": lambda x: x == 0, "all": lambda x: x == 0, "logical_not": lambda x: x == 0}
-LEAPS = {"floor", "ceil", "trunc", "round", "sign"}  # from floats to floats
+LEAPS = {"floor", "ceil", "trunc", "round", "sign", "sgn"}  # from floats to floats
 # Floats of floats that jump nowhere, beside what can be written into a graph; and what can be written, and does.
 STEADY = {"_euclidean_dist", "_linalg_det", "_scaled_dot_product_flash_attention_for_cpu", "addbmm", "addr", "aminmax", "arctan", "asinh", "atan", "cos", "cosh",
           "diag_embed", "diagonal", "diagonal_scatter", "erfc", "exp2", "expand_as", "fmax", "fmin", "hypot",
           "kthvalue", "lerp", "linalg_inv_ex", "log10", "log2", "logaddexp", "logaddexp2", "masked_scatter", "nan_to_num", "nansum",
           "rot90", "select_scatter", "sin", "sinh", "slice_scatter", "softshrink", "trace", "unfold", "view_as", "xlogy"}
+# What can be written into a graph, and jumps.
+LEAPING = {"frac", "remainder", "fmod", "hardshrink", "copysign", "atan2", "arctan2"}
+HELD = LEAPS | {"frac", "remainder", "fmod", "hardshrink"}  # which are written as data: of the input alone they are nothing else
 STEPPED = ("fake_quantize", "obs_fq_helper")
 # What has nothing of the numbers but shapes and types; or tells only whether they are numbers.
 EMPTY = {"empty_like", "zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full", "new_empty", "isnan", "isinf"}
+LENGTHS = {"_pack_padded_sequence", "_pad_packed_sequence"}  # whose second result tells how long sequences are, which is data
 # Whose result's shape depends on numbers, so that Python reads them without a word.
 SHAPES = {"nonzero", "_unique", "_unique2", "unique_dim", "unique_consecutive", "unique_dim_consecutive", "bincount", "repeat_interleave"}
+
+
+def is_empty(value):
+    """Has it nothing of the numbers that its operator reads, but for shapes, types and lengths?"""
+    node = value.node
+    return node.name in EMPTY or (node.name in LENGTHS and value is node.results[1])
 
 
 def deciding(node):
@@ -95,7 +105,7 @@ def is_leap(value):
 def is_steady(node):
     """Is it known not to jump, as no x % 1 is, and nothing that leaps into its own argument (x.floor_())?"""
     name = node.name.rstrip("_")
-    if jumps_above(node):
+    if jumps_above(node) or name in LEAPING:
         return False
     return (name in OPERATORS or name in STEADY) and not any(s in name for s in STEPPED) and node.kwargs.get("rounding_mode") is None
 
@@ -107,7 +117,7 @@ def is_constant(value, trained):
         v = rest.pop()
         if v.node is None:
             return False
-        if v.node.name not in EMPTY and not is_leap(v):
+        if not is_empty(v) and not is_leap(v):
             more = [r for r in v.node.reads if id(r) not in seen and trained(r)]
             seen.update(map(id, more))
             rest += more
@@ -120,7 +130,7 @@ def crossed(value):
     while rest:
         value = rest.pop()
         node = value.node
-        if node is None or node.name in EMPTY:
+        if node is None or is_empty(value):
             continue
         if is_leap(value) or not (is_steady(node) or node.name in MAKERS):
             yield node

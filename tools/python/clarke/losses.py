@@ -239,12 +239,23 @@ def power_by_logarithm(g, node, exponent):
     return g.add("Exp", [g.add("Mul", [log, g.operand(exponent, like)])])
 
 
+@operator("soft_margin_loss")
+def write_soft_margin(g, node):
+    """log(1 + exp(-y x)), y being data."""
+    x, like = node.args[0], result(node)
+    signs, = values(g, node.args[1])
+    if not g.whole:
+        raise Unbatched
+    name = g.add("Softplus", [g.add("Mul", [g.of(x), g.data("y", -signs.to(like.dtype))])])
+    return reduced(g, name, like, argument(node, 2, "reduction", MEAN))
+
+
 @operator("index")
 def write_index(g, node):
     """Rows of a table, by one list of places. By several, or a mask: entries of all axes as one."""
     x, places = node.args[:2]
     wanted = [(axis, v) for axis, v in enumerate(places) if v is not None]
-    if len(wanted) != 1 or wanted[0][1].tensor.dtype not in (torch.int32, torch.int64):
+    if len(wanted) != 1 or wanted[0][1].tensor.dtype not in (torch.int32, torch.int64) or (wanted[0][1] is g.x and g.of(x) in g.active):
         return picked(g, node, [v for _, v in wanted], lambda grid: grid[tuple(slice(None) if v is None else v.tensor.cpu() for v in places)])
     return g.add("Gather", [g.of(x), g.of(wanted[0][1])], axis=wanted[0][0])
 
@@ -286,7 +297,10 @@ def write_embedding(g, node):
     padding, by_frequency = argument(node, 2, "padding_idx", -1), argument(node, 3, "scale_grad_by_freq", False)
     if by_frequency:
         g.refuse("gradients divided by frequency: AD differentiates another function", "take scale_grad_by_freq=False")
-    rows = g.add("Gather", [g.of(table), g.of(places)], axis=0)
+    if g.whole or places is not g.x:
+        rows = g.add("Gather", [g.of(table), g.of(places)], axis=0)
+    else:
+        rows = g.add("MatMul", [g.tokens(places, table.tensor.shape[0], result(node).dtype), g.of(table)])
     unread = (g.numbers(places) == padding).unsqueeze(-1).expand(result(node).shape)
     if padding < 0 or not table.requires_grad or not (g.whole or bool(unread.any())):
         return rows

@@ -70,6 +70,8 @@ def write_same(g, node):
 @operator("t", "transpose", "permute")
 def write_transpose(g, node):
     rank = result(node).dim()
+    if rank == 0:
+        return g.add("Identity", [g.of(node.args[0])])
     order = list(range(rank))
     if node.name.rstrip("_") == "t":
         order.reverse()
@@ -130,9 +132,9 @@ def write_unbind(g, node):
 
 @operator("stack")
 def write_stack(g, node):
-    """One after another along the axis that follows the new one, or each on a new axis that is the last."""
+    """One after another along the axis that follows the new one, or each on a new axis: on the last, and on the first of samples."""
     parts, axis = [g.of(v) for v in node.args[0]], argument(node, 1, "dim", 0) % result(node).dim()
-    if axis == result(node).dim() - 1:
+    if axis == result(node).dim() - 1 or (axis == 0 and not g.whole):
         places = g.integers([axis])
         return g.add("Concat", [g.add("Unsqueeze", [v, places]) for v in parts], axis=axis)
     joined = g.add("Concat", parts, axis=axis) if len(parts) > 1 else parts[0]
@@ -161,19 +163,6 @@ def write_detach(g, node):
 def write_concat(g, node):
     parts = [g.of(v) for v in node.args[0] if v.tensor.numel() > 0]  # a cache begins with a tensor of no entries
     return g.add("Concat", parts, axis=argument(node, 1, "dim", 0)) if len(parts) > 1 else g.add("Identity", parts)
-
-
-@operator("roll")
-def write_roll(g, node):
-    """Along each axis the entries in turn, from another one on."""
-    x, shifts, axes = node.args[0], node.args[1], argument(node, 2, "dims", [])
-    if not axes:
-        g.refuse("entries that are rolled over all axes at once", "name the axes")
-    name = g.of(x)
-    for shift, axis in zip(shifts, axes):
-        size = x.tensor.shape[axis]
-        name = g.add("Gather", [name, g.integers((i - shift) % size for i in range(size))], axis=axis % x.tensor.dim())
-    return name
 
 
 @operator("constant_pad_nd")
@@ -287,14 +276,19 @@ def write_mean(g, node):
     return g.add("ReduceMean", [g.of(node.args[0])] + places, keepdims=int(keep))
 
 
+NORMS = {}  # "other": of other orders (norms.py)
+
+
 @operator("linalg_vector_norm", "norm")
 def write_norm(g, node):
     """The root of the sum of squares; of ord 1 the sum of absolute values."""
     order, axes, keep = argument(node, 1, "ord", 2), argument(node, 2, "dim"), argument(node, 3, "keepdim", False)
-    if order not in (1, 2, None) or node.kwargs.get("dtype") not in (None, node.args[0].tensor.dtype):
-        g.refuse("a norm other than that of ord 1 or 2, or in another type", "write it with pow or amax and sum, in the type of what it is of")
+    if node.kwargs.get("dtype") not in (None, node.args[0].tensor.dtype):
+        g.refuse("a norm in another type", "cast before it, by to(dtype)")
     if node.args[0].tensor.dim() == 0:
         g.refuse("the norm of a number", "take its abs")
+    if order not in (1, 2, None):
+        return NORMS["other"](g, node, order)
     axes = [axes] if isinstance(axes, int) else axes
     places = [] if axes is None or len(axes) == 0 else [g.integers(axes)]
     if order == 1:

@@ -71,7 +71,7 @@ def write_power(p, op, names):
 
 WORDS = {"Relu": "relu(%s)", "Abs": "abs(%s)", "Sigmoid": "sigmoid(%s)", "Tanh": "tanh(%s)", "Exp": "exp(%s)", "Log": "log(%s)", "Sqrt": "sqrt(%s)",
          "Erf": "erf(%s)", "Reciprocal": "1 / %s", "Neg": "-%s", "HardSwish": "hardswish(%s)", "HardSigmoid": "hardsigmoid(%s)",
-         "Softplus": "log(1 + exp(%s))"}
+         "Softplus": "log(1 + exp(%s))", "Sin": "sin(%s)", "Cos": "cos(%s)", "Atan": "atan(%s)"}
 
 
 @primitive(*WORDS)

@@ -1,6 +1,7 @@
 """ATen's products of matrices, alone and added to something, as MatMul and Gemm."""
 from . import masks
 from .operators import operator, result
+from .refused import Unbatched
 
 
 def factor(g, value):
@@ -51,6 +52,43 @@ def write_added_product(g, node):
         return made
     mask = masks.added(g, node.args[0], node) if beta == 1 else None
     return g.add("Add", [mask or times(g, g.operand(node.args[0], like), beta, like), made])
+
+
+@operator("addr")
+def write_added_outer(g, node):
+    """A column times a row, added."""
+    like = result(node)
+    column, row = (g.add("Reshape", [g.operand(v, like), g.integers(shape)]) for v, shape in zip(node.args[1:3], ([-1, 1], [1, -1])))
+    made = times(g, g.add("MatMul", [column, row]), node.kwargs.get("alpha", 1), like)
+    beta = node.kwargs.get("beta", 1)
+    return made if beta == 0 else g.add("Add", [times(g, g.operand(node.args[0], like), beta, like), made])
+
+
+@operator("addbmm")
+def write_added_products(g, node):
+    """The sum of all products of matrices, added."""
+    like = result(node)
+    if not g.whole:
+        raise Unbatched
+    made = g.add("ReduceSum", [product(g, *node.args[1:3]), g.integers([0])], keepdims=0)
+    made, beta = times(g, made, node.kwargs.get("alpha", 1), like), node.kwargs.get("beta", 1)
+    return made if beta == 0 else g.add("Add", [times(g, g.operand(node.args[0], like), beta, like), made])
+
+
+@operator("_trilinear")
+def write_threefold(g, node):
+    """Products of three tensors, each with new axes, summed over some: what torch.nn.functional.bilinear is made of."""
+    if not g.whole:
+        raise Unbatched
+    names, shapes = [], []
+    for v, more in zip(node.args[:3], node.args[3:6]):
+        shape = list(v.tensor.shape)
+        for axis in sorted(more):
+            shape.insert(axis, 1)
+        shapes.append(shape)
+        names.append(g.add("Reshape", [g.operand(v, result(node)), g.integers(shape)]))
+    made = g.add("Mul", [g.add("Mul", names[:2]), names[2]])
+    return g.add("ReduceSum", [made, g.integers(node.args[6])], keepdims=0)
 
 
 @operator("dot", "vdot")

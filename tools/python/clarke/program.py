@@ -114,6 +114,9 @@ class Program(Graph):
             self.refuse(BEHIND, SEEN)
         return value.tensor.detach()
 
+    def leapt(self, node, t):
+        self.refuse("it changes by leaps, which are not written as branches", "write it with round, floor or trunc")
+
     def surrogate(self, node, what):
         self.refuse(f"AD differentiates another function: {what}", SEEN)
 

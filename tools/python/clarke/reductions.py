@@ -42,10 +42,24 @@ def write_logsumexp(g, node):
     """The first entry less the logarithm of its softmax."""
     axes = axes_of(node)
     if len(axes) != 1:
-        g.refuse("of several axes at once", "flatten them first")
+        return logarithm_of_all(g, node, axes)
     place = g.integers([0]) if argument(node, 2, "keepdim", False) else g.constant(torch.tensor(0))
     both = (g.of(node.args[0]), g.add("LogSoftmax", [g.of(node.args[0])], axis=axes[0]))
     return g.add("Sub", [g.add("Gather", [name, place], axis=axes[0]) for name in both])
+
+
+def logarithm_of_all(g, node, axes):
+    """The same, of several axes, which become the last."""
+    x = node.args[0].tensor
+    if not g.whole or not axes:
+        raise Unbatched
+    order = [a for a in range(x.dim()) if a not in axes] + axes
+    rest = [x.shape[a] for a in order[:x.dim() - len(axes)]]
+    name = g.add("Transpose", [g.of(node.args[0])], perm=order) if order != sorted(order) else g.of(node.args[0])
+    name = g.add("Reshape", [name, g.integers([*rest, -1])])
+    both = name, g.add("LogSoftmax", [name], axis=len(rest))
+    less = g.add("Sub", [g.add("Gather", [n, g.constant(torch.tensor(0))], axis=len(rest)) for n in both])
+    return g.add("Reshape", [less, g.integers(result(node).shape)])
 
 
 @operator("max", "min", "amax", "amin")

@@ -24,6 +24,7 @@ clarke_analytic_is_followed(const clarke_step *s)
   case CLARKE_ELU:
   case CLARKE_SIN:
   case CLARKE_COS:
+  case CLARKE_ATAN:
     return true;
   default: /* their slopes have no bound */
     return false;

@@ -73,7 +73,7 @@ by_ball(clarke_pair x, double off, clarke_function function)
 }
 
 static enclosed
-function_at(clarke_pair x, double off, clarke_function function)
+function_at(clarke_kept *kept, clarke_pair x, double off, clarke_function function)
 {
   enclosed y;
 
@@ -83,7 +83,7 @@ function_at(clarke_pair x, double off, clarke_function function)
     return reciprocal(x, off);
   if (function == CLARKE_SQRT)
     return root(x, off);
-  if (clarke_series_pair(&y.at, &y.off, x, off, function))
+  if (clarke_series_pair(&y.at, &y.off, kept, x, off, function))
     return y;
   return by_ball(x, off, function);
 }
@@ -99,7 +99,7 @@ clarke_pairs_function(clarke_pairs_pass *f, const clarke_step *s)
 
   status = clarke_enclosed_alloc(f, y, x->rows);
   for (size_t e = 0; e < x->rows * f->n && status == CLARKE_OK; e++) {
-    const enclosed v = function_at(clarke_enclosed_get(x, e), x->off[e], s->function);
+    const enclosed v = function_at(f->g->kept, clarke_enclosed_get(x, e), x->off[e], s->function);
 
     clarke_enclosed_put(y, e, v.at, v.off);
     inside = inside && y->off[e] < INFINITY;

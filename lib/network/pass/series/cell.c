@@ -9,7 +9,6 @@
 #include "network/pass/analytic.h"
 
 #include <math.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #if __FLINT_RELEASE >= 30000
 #include <flint/arb_poly.h>
@@ -17,7 +16,7 @@
 #include <arb_poly.h>
 #endif
 
-#define FUNCTIONS (CLARKE_COS + 1)
+#define FUNCTIONS (CLARKE_ATAN + 1)
 #define CELLS (2 * CLARKE_CELL_LAST + 1)
 /* Terms that are tried, at most; bits of what is left out that are more than a level's precision. */
 #define MOST_TERMS 96
@@ -28,6 +27,14 @@ clarke_series_known(clarke_function function)
 {
   return function < FUNCTIONS;
 }
+
+/* Which one is asked for: of doubles, or of words. */
+typedef struct {
+  clarke_function function;
+  bool slope;
+  size_t limbs;
+  long k;
+} which;
 
 /* --- series --- */
 
@@ -74,6 +81,15 @@ bell_series(arb_poly_t y, const arb_poly_t x, bool normal, long n, long precisio
     arb_poly_scalar_mul(y, y, scale, precision);
   }
   arb_clear(scale);
+}
+
+/* 1 / (1 + x^2). */
+static void
+arctangent_slope_series(arb_poly_t y, const arb_poly_t x, long n, long precision)
+{
+  arb_poly_mullow(y, x, x, 3, precision);
+  arb_poly_add_si(y, y, 1, precision);
+  arb_poly_inv_series(y, y, n, precision);
 }
 
 /* y: the integral of itself, whose value at x is the function's. */
@@ -130,6 +146,10 @@ function_series(arb_poly_t y, const arb_t x, clarke_function function, long n, l
     break;
   case CLARKE_COS:
     arb_poly_sin_cos_series(other, y, argument, n, precision);
+    break;
+  case CLARKE_ATAN:
+    arctangent_slope_series(y, argument, n - 1, precision);
+    integrate(y, x, function, precision);
     break;
   default: /* ELU is asked for below 0 */
     arb_poly_exp_series(y, argument, n, precision);
@@ -215,9 +235,13 @@ bound_rounding(clarke_point_cell *c, const double *apart, double remainder)
   }
 }
 
-static clarke_point_cell *
-point_cell(clarke_function function, bool slope, long k)
+static void *
+point_cell(const void *of)
 {
+  const which *cell = of;
+  const clarke_function function = cell->function;
+  const bool slope = cell->slope;
+  const long k = cell->k;
   const long n = CLARKE_POINT_TERMS, precision = 128;
   clarke_point_cell *c = malloc(sizeof *c);
   arb_ptr at = _arb_vec_init(n), around = _arb_vec_init(n + 1);
@@ -306,9 +330,13 @@ set_ball_cell(clarke_ball_cell *c, arb_srcptr at, const arb_t left)
   c->off = size < 0x1p61 ? clarke_up_add(off, clarke_up_mul(c->steep, unit)) : INFINITY;
 }
 
-static clarke_ball_cell *
-ball_cell(clarke_function function, long k, size_t limbs)
+static void *
+ball_cell(const void *of)
 {
+  const which *cell = of;
+  const clarke_function function = cell->function;
+  const size_t limbs = cell->limbs;
+  const long k = cell->k;
   const long most = MOST_TERMS + 1, precision = 64 * (long)limbs + 64;
   arb_ptr around = _arb_vec_init(most), at = NULL;
   clarke_ball_cell *c;
@@ -354,9 +382,12 @@ bound_pairs(clarke_pair_cell *c, const double *apart, double remainder)
   c->off = clarke_up_over(off + left + 2 * CLARKE_UNIT * rest, 8, 0x1p-900);
 }
 
-static clarke_pair_cell *
-pair_cell(clarke_function function, long k)
+static void *
+pair_cell(const void *of)
 {
+  const which *cell = of;
+  const clarke_function function = cell->function;
+  const long k = cell->k;
   const long n = CLARKE_PAIR_TERMS;
   arb_ptr a = _arb_vec_init(n), around = _arb_vec_init(n + 1);
   clarke_pair_cell *c = malloc(sizeof *c);
@@ -384,55 +415,34 @@ pair_cell(clarke_function function, long k)
 
 /* --- kept --- */
 
-/* Cells once made stay as they are. Of two threads that make one at a time the later takes the other's. */
-static _Atomic(const clarke_point_cell *) points[FUNCTIONS][2][CELLS];
-static _Atomic(const clarke_pair_cell *) pairs[FUNCTIONS][CELLS];
-static _Atomic(const clarke_ball_cell *) balls[CLARKE_LEVELS][2][CELLS];
+/* Cells of doubles come first, by function, then slopes; behind them those of pairs, by function, and those of words, by level. */
+#define POINTS ((size_t)2 * FUNCTIONS * CELLS)
+#define PAIRS ((size_t)FUNCTIONS * CELLS)
+_Static_assert(POINTS + PAIRS + (size_t)2 * CLARKE_LEVELS * CELLS <= CLARKE_KEPT_KEYS, "all cells have a key");
 
 const clarke_point_cell *
-clarke_series_point_cell(clarke_function function, bool slope, long k)
+clarke_series_point_cell(clarke_kept *kept, clarke_function function, bool slope, long k)
 {
-  _Atomic(const clarke_point_cell *) *place = &points[function][slope][k + CLARKE_CELL_LAST];
-  const clarke_point_cell *there = atomic_load_explicit(place, memory_order_acquire);
-  clarke_point_cell *made;
+  const which cell = {function, slope, 0, k};
+  const size_t key = (2 * (size_t)function + slope) * CELLS + (size_t)(k + CLARKE_CELL_LAST);
 
-  if (there != NULL)
-    return there;
-  made = point_cell(function, slope, k);
-  if (made == NULL || atomic_compare_exchange_strong(place, &there, made))
-    return made;
-  free(made);
-  return there;
+  return kept != NULL ? clarke_kept_at(kept, key, point_cell, &cell) : point_cell(&cell);
 }
 
 const clarke_pair_cell *
-clarke_series_pair_cell(clarke_function function, long k)
+clarke_series_pair_cell(clarke_kept *kept, clarke_function function, long k)
 {
-  _Atomic(const clarke_pair_cell *) *place = &pairs[function][k + CLARKE_CELL_LAST];
-  const clarke_pair_cell *there = atomic_load_explicit(place, memory_order_acquire);
-  clarke_pair_cell *made;
+  const which cell = {function, false, 0, k};
+  const size_t key = POINTS + (size_t)function * CELLS + (size_t)(k + CLARKE_CELL_LAST);
 
-  if (there != NULL)
-    return there;
-  made = pair_cell(function, k);
-  if (made == NULL || atomic_compare_exchange_strong(place, &there, made))
-    return made;
-  free(made);
-  return there;
+  return kept != NULL ? clarke_kept_at(kept, key, pair_cell, &cell) : pair_cell(&cell);
 }
 
 const clarke_ball_cell *
-clarke_series_ball_cell(clarke_function function, long k, size_t limbs)
+clarke_series_ball_cell(clarke_kept *kept, clarke_function function, long k, size_t limbs)
 {
-  _Atomic(const clarke_ball_cell *) *place = &balls[limbs - 2][function == CLARKE_NORMAL][k + CLARKE_CELL_LAST];
-  const clarke_ball_cell *there = atomic_load_explicit(place, memory_order_acquire);
-  clarke_ball_cell *made;
+  const which cell = {function, false, limbs, k};
+  const size_t key = POINTS + PAIRS + (2 * (limbs - 2) + (function == CLARKE_NORMAL)) * CELLS + (size_t)(k + CLARKE_CELL_LAST);
 
-  if (there != NULL)
-    return there;
-  made = ball_cell(function, k, limbs);
-  if (made == NULL || atomic_compare_exchange_strong(place, &there, made))
-    return made;
-  free(made);
-  return there;
+  return kept != NULL ? clarke_kept_at(kept, key, ball_cell, &cell) : ball_cell(&cell);
 }

@@ -41,10 +41,11 @@ typedef struct {
 /* Is there a series of the function? */
 bool clarke_series_known(clarke_function function);
 
-/* NULL: out of memory, or what was found has no bound. The same cell is given to all threads. */
-const clarke_point_cell *clarke_series_point_cell(clarke_function function, bool slope, long k);
-const clarke_pair_cell *clarke_series_pair_cell(clarke_function function, long k);
+/* The cell of that number, which is `kept`'s and the same for all threads; where that is NULL it is the caller's, who frees it. NULL: out of
+ * memory. */
+const clarke_point_cell *clarke_series_point_cell(clarke_kept *kept, clarke_function function, bool slope, long k);
+const clarke_pair_cell *clarke_series_pair_cell(clarke_kept *kept, clarke_function function, long k);
 /* For ERF and NORMAL; limbs <= CLARKE_LEVELS + 1, at least 2. */
-const clarke_ball_cell *clarke_series_ball_cell(clarke_function function, long k, size_t limbs);
+const clarke_ball_cell *clarke_series_ball_cell(clarke_kept *kept, clarke_function function, long k, size_t limbs);
 
 #endif

@@ -5,6 +5,7 @@
 #include "network/pass/analytic.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #define MOST_LIMBS (CLARKE_LEVELS + 1)
 
@@ -32,12 +33,12 @@ find_cell(long *k, double x)
 
 /* sqrt(8 / pi) (x + a x^3) is made of two constants, each within half a unit of the last place, and five operations; so is its slope. */
 static bool
-normal_tanh_point(clarke_point *p, double x, bool slope)
+normal_tanh_point(clarke_point *p, clarke_kept *kept, double x, bool slope)
 {
   const double scale = 1.5957691216057308, square = 0.044715 * x * x, z = scale * x * (1 + square), rise = scale * (1 + 3 * square);
   clarke_point at;
 
-  if (!clarke_series_point(&at, z, CLARKE_SIGMOID, slope))
+  if (!clarke_series_point(&at, kept, z, CLARKE_SIGMOID, slope))
     return false;
   at.off = clarke_up_add(at.off, clarke_up_mul(at.steep, clarke_up_add(clarke_taken(16, fabs(z)), CLARKE_TINY)));
   *p = (clarke_point){.y = slope ? at.y * rise : at.y, .off = at.off, .steep = slope ? clarke_analytic_bend(CLARKE_NORMAL_TANH) : 0.4};
@@ -57,7 +58,7 @@ tail_point(clarke_point *p, double x, clarke_function function, bool slope)
   const bool rises = function == CLARKE_SOFTPLUS && x > 0;
   double limit = 0;
 
-  if (!isfinite(x) || function == CLARKE_SIN || function == CLARKE_COS || (function == CLARKE_EXP && x > 0))
+  if (!isfinite(x) || function == CLARKE_SIN || function == CLARKE_COS || function == CLARKE_ATAN || (function == CLARKE_EXP && x > 0))
     return false;
   if (rises)
     limit = slope ? 1 : x;
@@ -69,7 +70,7 @@ tail_point(clarke_point *p, double x, clarke_function function, bool slope)
 
 /* x - k / 16 is a double: both are multiples of x's last place, and it is smaller than x, or k is 0. */
 static bool
-cell_point(clarke_point *p, double x, clarke_function function, bool slope)
+cell_point(clarke_point *p, clarke_kept *kept, double x, clarke_function function, bool slope)
 {
   const clarke_point_cell *c;
   double t, y;
@@ -77,7 +78,7 @@ cell_point(clarke_point *p, double x, clarke_function function, bool slope)
 
   if (!find_cell(&k, x))
     return tail_point(p, x, function, slope);
-  c = clarke_series_point_cell(function, slope, k);
+  c = clarke_series_point_cell(kept, function, slope, k);
   if (c == NULL)
     return false;
   t = x - (double)k / CLARKE_CELLS_A_UNIT;
@@ -85,21 +86,23 @@ cell_point(clarke_point *p, double x, clarke_function function, bool slope)
   for (size_t i = CLARKE_POINT_TERMS - 1; i-- > 0;)
     y = y * t + c->coef[i];
   *p = (clarke_point){.y = y, .off = clarke_up_add(c->off, clarke_up_mul(c->off_by, fabs(t))), .steep = c->steep};
+  if (kept == NULL)
+    free((void *)c);
   return p->off < INFINITY && p->steep < INFINITY;
 }
 
 bool
-clarke_series_point(clarke_point *p, double x, clarke_function function, bool slope)
+clarke_series_point(clarke_point *p, clarke_kept *kept, double x, clarke_function function, bool slope)
 {
   if (!clarke_series_known(function))
     return false;
   if (function == CLARKE_NORMAL_TANH)
-    return normal_tanh_point(p, x, slope);
+    return normal_tanh_point(p, kept, x, slope);
   if (function == CLARKE_ELU && x >= 0) {
     *p = (clarke_point){.y = slope ? 1 : x, .off = 0, .steep = 1};
     return x < INFINITY;
   }
-  return cell_point(p, x, function, slope);
+  return cell_point(p, kept, x, function, slope);
 }
 
 /* --- a pair --- */
@@ -121,7 +124,7 @@ pair_polynomial(const clarke_pair_cell *c, double t, double low)
 }
 
 bool
-clarke_series_pair(clarke_pair *y, double *off, clarke_pair x, double reach, clarke_function function)
+clarke_series_pair(clarke_pair *y, double *off, clarke_kept *kept, clarke_pair x, double reach, clarke_function function)
 {
   const clarke_pair_cell *c;
   const double low = fabs(x.low);
@@ -135,12 +138,16 @@ clarke_series_pair(clarke_pair *y, double *off, clarke_pair x, double reach, cla
     *off = reach;
     return true;
   }
-  c = clarke_series_pair_cell(function, k);
-  if (c == NULL || !(c->off < INFINITY) || (reach > CLARKE_SERIES_REACH && function == CLARKE_EXP))
+  if (reach > CLARKE_SERIES_REACH && function == CLARKE_EXP)
+    return false;
+  c = clarke_series_pair_cell(kept, function, k);
+  if (c == NULL)
     return false;
   steep = reach <= CLARKE_SERIES_REACH ? c->steep : clarke_analytic_steepest(function);
   *y = pair_polynomial(c, x.high - (double)k / CLARKE_CELLS_A_UNIT, x.low);
   *off = clarke_up_over(c->off + low * (c->off_by + c->bend * low) + steep * reach, 16, 0x1p-900);
+  if (kept == NULL)
+    free((void *)c);
   return *off < INFINITY;
 }
 
@@ -208,29 +215,32 @@ set_ball(arb_t y, mp_limb_t *word, size_t limbs, double radius)
 }
 
 static bool
-cell_ball(arb_t y, const arb_t x, clarke_function function, size_t limbs)
+cell_ball(arb_t y, clarke_kept *kept, const arb_t x, clarke_function function, size_t limbs)
 {
   const double middle = arf_get_d(arb_midref(x), ARF_RND_NEAR), wide = clarke_above(mag_get_d(arb_radref(x)));
   mp_limb_t word[MOST_LIMBS + 1], t[MOST_LIMBS];
   const clarke_ball_cell *c;
-  bool negative;
+  bool negative, bounded;
   long k;
 
   if (!(wide <= CLARKE_SERIES_REACH) || !find_cell(&k, middle))
     return false;
-  c = clarke_series_ball_cell(function, k, limbs);
-  if (c == NULL || !(c->off < INFINITY && c->steep < INFINITY))
-    return false;
-  negative = offset_words(t, arb_midref(x), k, limbs);
-  evaluate(word, c, t, negative);
-  set_ball(y, word, limbs, clarke_up_add(c->off, clarke_up_mul(c->steep, wide)));
-  return true;
+  c = clarke_series_ball_cell(kept, function, k, limbs);
+  bounded = c != NULL && c->off < INFINITY && c->steep < INFINITY;
+  if (bounded) {
+    negative = offset_words(t, arb_midref(x), k, limbs);
+    evaluate(word, c, t, negative);
+    set_ball(y, word, limbs, clarke_up_add(c->off, clarke_up_mul(c->steep, wide)));
+  }
+  if (kept == NULL)
+    free((void *)c);
+  return bounded;
 }
 
 bool
-clarke_series_ball(arb_t y, const arb_t x, clarke_function function, long precision)
+clarke_series_ball(arb_t y, clarke_kept *kept, const arb_t x, clarke_function function, long precision)
 {
   const size_t limbs = limbs_for(precision);
 
-  return (function == CLARKE_ERF || function == CLARKE_NORMAL) && !arb_is_zero(x) && limbs <= MOST_LIMBS && cell_ball(y, x, function, limbs);
+  return (function == CLARKE_ERF || function == CLARKE_NORMAL) && !arb_is_zero(x) && limbs <= MOST_LIMBS && cell_ball(y, kept, x, function, limbs);
 }
