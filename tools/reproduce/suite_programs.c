@@ -68,7 +68,7 @@ derivative_of_values(mpq_t slope, clarke_posed *q, size_t i, clarke_error *err)
   return status;
 }
 
-/* Of smooth programs AD's output is the derivative: differentiating the function and the program commute. */
+/* AD differentiates smooth programs: its output is the derivative of the function. */
 clarke_status
 clarke_suite_smooth(clarke_suite_counts *t, clarke_draws *d, clarke_error *err)
 {
