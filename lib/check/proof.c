@@ -4,15 +4,21 @@
 #include "check/base/lines.h"
 #include "check/formula/formula_proof.h"
 #include "check/kernel/evidence.h"
+#include "check/kernel/bound.h"
+#include "check/kernel/simplex.h"
 #include "check/kernel/statement.h"
+#include "check/kernel/tape.h"
 #include "check/kernel/zone.h"
-#include "check/onnx/inputs.h"
+#include "check/onnx/fingerprint.h"
 #include "check/onnx/network.h"
 #include "check/program/arrangement.h"
 #include "check/program/direction_proof.h"
 #include "check/program/pattern_proof.h"
 #include "check/program/program_cones.h"
+#include "check/program/program_mean.h"
+#include "check/program/program_norm.h"
 #include "check/program/program_proof.h"
+#include "check/program/program_tree.h"
 #include "check/program/region_proof.h"
 #include "check/program/segment_proof.h"
 #include "check/program/vanish_proof.h"
@@ -23,6 +29,14 @@
 
 #include <string.h>
 
+void
+read_described_network(point *p, model *m, const char *folder)
+{
+  read_network(p, m, folder, &onnx_operators);
+  check_tape(p->net, p->x, p->target);
+  check_fingerprints(p->net);
+}
+
 /* About recorded training steps. A run's folder holds its files. */
 static void
 check_step(const char *folder)
@@ -31,7 +45,7 @@ check_step(const char *folder)
   point p = {.net = &net};
   model m;
   refuse_links();
-  read_network(&p, &m, folder, &onnx_operators);
+  read_described_network(&p, &m, folder);
   require(m.n_choices == 0, "a recorded step has one output, and none is chosen");
   check_record(&p, &m, folder);
 }
@@ -44,7 +58,7 @@ check_zone_of(const char *folder)
   point p = {.net = &net};
   model m;
   known_line("semantics", "real");
-  read_network(&p, &m, folder, &onnx_operators);
+  read_described_network(&p, &m, folder);
   check_zone(&p);
 }
 
@@ -52,7 +66,7 @@ check_zone_of(const char *folder)
 static void
 check_function(const char *folder, const char *what)
 {
-  program of = {0};
+  program of = {.smooth = &all_smooth_functions};
   known_line("semantics", "real");
   bool of_network = line_is("model");
   if (!of_network)
@@ -70,7 +84,7 @@ check_function(const char *folder, const char *what)
 static void
 check_identity(const char *folder)
 {
-  program of = {0};
+  program of = {.smooth = &all_smooth_functions};
   known_line("semantics", "real");
   next_line("program");
   read_function(&of, folder, NULL);
@@ -81,7 +95,7 @@ check_identity(const char *folder)
 static void
 check_directional(const char *folder)
 {
-  program of = {0};
+  program of = {.smooth = &all_smooth_functions};
   known_line("semantics", "real");
   bool of_network = line_is("network");
   if (!of_network)
@@ -124,11 +138,12 @@ check_claim(const char *folder)
 static void
 check_network(const char *folder, const char *verdict)
 {
+  static const output_rules rules = {check_simplices, check_compensation, &open_bounds};
   network net;
   point p = {.net = &net};
   model m;
-  read_network(&p, &m, folder, &onnx_operators);
-  check_output(&p, verdict);
+  read_described_network(&p, &m, folder);
+  check_output(&p, verdict, &rules);
   printf("VERIFIED\n%s", account_text());
   print_verdict(&net, verdict);
 }
@@ -137,9 +152,10 @@ check_network(const char *folder, const char *verdict)
 static void
 check_as_program(const char *folder, const char *verdict, bool of_network)
 {
-  program of = {0};
+  static const evidence_rules rules = {&arc_means, check_tree, check_cones};
+  program of = {.smooth = &all_smooth_functions};
   bool parameters = read_function(&of, folder, of_network ? &onnx_operators : NULL);
-  check_program(&of, parameters, verdict, check_cones);
+  check_program(&of, parameters, verdict, &rules);
   printf("VERIFIED\n%sSemantics: real arithmetic, every number taken exactly.\n", account_text());
 }
 

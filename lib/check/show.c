@@ -4,11 +4,10 @@
 #include "check/proof.h"
 #include "check/base/lines.h"
 #include "check/kernel/evaluate.h"
-#include "check/kernel/fingerprint.h"
 #include "check/kernel/near.h"
 #include "check/kernel/tape.h"
 #include "check/onnx/builder.h"
-#include "check/onnx/inputs.h"
+#include "check/onnx/fingerprint.h"
 #include "check/onnx/network.h"
 
 #include <inttypes.h>
@@ -332,7 +331,7 @@ show_tape_of(const char *path, const char *data, bool whole)
   next_word();
   if (line_is("semantics"))
     require(strcmp(next_word(), "real") == 0, "'semantics real' is expected");
-  read_network(&p, &m, proof_folder(path, data), &onnx_operators);
+  read_described_network(&p, &m, proof_folder(path, data));
   print_tape(&net, p.x, p.target, whole);
 }
 

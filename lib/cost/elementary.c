@@ -202,6 +202,8 @@ clarke_elementary_function(clarke_function f)
     return clarke_elementary_analytic(CLARKE_FN_SIN);
   case CLARKE_COS:
     return clarke_elementary_analytic(CLARKE_FN_COS);
+  case CLARKE_ATAN: /* 1 / (1 + x^2) */
+    return row("atan", 1, OF(0, 0, 1), OF(0, 2, 1));
   case CLARKE_ERF:
     return clarke_elementary_analytic(CLARKE_FN_ERF);
   case CLARKE_SOFTPLUS: /* sigmoid x */

@@ -1,8 +1,9 @@
-/* DeformConv: a convolution whose windows lie where offsets say. Of constant offsets it is linear: each tap is what lies between four
- * entries of the image, 0 being around it; then come a mask, and a product with the weight. */
+/* DeformConv: a convolution whose windows lie where offsets say. Each tap is what lies between four entries of the image, 0 being around
+ * it; then come a mask, and a product with the weight. Constant offsets make it linear. */
 #include "op/axes.h"
 #include "op/lower.h"
 #include "op/node.h"
+#include "op/shares.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -53,12 +54,19 @@ read_attributes(deformed *d, const clarke_lowering *low, clarke_error *err)
   return fit ? CLARKE_OK : clarke_lower_fail(low, err, "groups, strides, pads, dilations or kernel_shape do not fit the weight, or the offsets' shape");
 }
 
-/* Shapes that fit one another, and offsets that are constants. */
+/* Are the offsets computed of activations? */
+static bool
+is_moved(const clarke_lowering *low)
+{
+  return clarke_lower_has(low, OFFSET) && !clarke_lower_value(low, OFFSET)->constant;
+}
+
+/* Shapes that fit one another. */
 static clarke_status
 read_shapes(deformed *d, const clarke_lowering *low, clarke_error *err)
 {
   size_t x[CLARKE_MAX_WHOLE], w[CLARKE_MAX_WHOLE], o[CLARKE_MAX_WHOLE], m[CLARKE_MAX_WHOLE];
-  clarke_status status = clarke_lower_constant(low, OFFSET, err);
+  clarke_status status = is_moved(low) ? CLARKE_OK : clarke_lower_constant(low, OFFSET, err);
 
   if (status != CLARKE_OK)
     return status;
@@ -76,7 +84,7 @@ read_shapes(deformed *d, const clarke_lowering *low, clarke_error *err)
   if (clarke_lower_has(low, MASK)
       && (clarke_axes_of_run(low, MASK, m) != 4 || m[0] != o[0] || 2 * m[1] != o[1] || m[2] != o[2] || m[3] != o[3]))
     return clarke_lower_fail(low, err, "the mask's shape does not fit the offsets'");
-  if (low->graph->batched && x[0] != 1 && !clarke_lower_value(low, X)->constant && !clarke_lower_value(low, X)->batch.none)
+  if (!is_moved(low) && low->graph->batched && x[0] != 1 && !clarke_lower_value(low, X)->constant && !clarke_lower_value(low, X)->batch.none)
     return clarke_lower_fail(low, err, "each sample has offsets of its own, and several samples are in one input: without a batch axis");
   return clarke_lower_affordable(low->graph, d->count) ? CLARKE_OK : clarke_lower_too_large(low, err);
 }
@@ -182,6 +190,66 @@ weighed(clarke_lowering *low, const deformed *d, size_t y, clarke_error *err)
   return y;
 }
 
+/* --- Offsets that are computed --- */
+
+/* Where each tap lies along an axis without its offset: (1, offset groups x taps, places, 1). */
+static size_t
+resting(clarke_lowering *low, const deformed *d, size_t axis, clarke_error *err)
+{
+  const size_t dims[4] = {1, d->offset_groups * d->taps, d->places, 1};
+  size_t value;
+
+  if (clarke_lower_made(low, 4, dims, &value, err) != CLARKE_OK)
+    return CLARKE_NONE;
+  for (size_t e = 0; e < low->graph->values[value].count; e++) {
+    const size_t place = e % d->places, tap = e / d->places % d->taps;
+    const size_t at = axis == 0 ? place / d->out[1] : place % d->out[1], of = axis == 0 ? tap / d->kernel[1] : tap % d->kernel[1];
+
+    low->graph->values[value].real[e] = (double)((int64_t)at * d->stride[axis] + (int64_t)of * d->dilation[axis] - d->before[axis]);
+  }
+  return value;
+}
+
+/* The shares along an axis of what each tap sees. */
+static size_t
+along_axis(clarke_lowering *low, const deformed *d, size_t axis, clarke_error *err)
+{
+  const int64_t pairs[4] = {(int64_t)d->samples, (int64_t)(d->offset_groups * d->taps), 2, (int64_t)d->places};
+  const int64_t each[4] = {pairs[0], pairs[1], pairs[3], 1};
+  const size_t both = clarke_inner_reshaped(low, low->in[OFFSET], pairs, 4, err);
+  const size_t offset = clarke_inner_reshaped(low, clarke_inner_sliced(low, both, 2, axis, axis + 1, err), each, 4, err);
+  const size_t at = offset != CLARKE_NONE ? clarke_inner_of(low, "Add", offset, resting(low, d, axis, err), err) : offset;
+
+  return at != CLARKE_NONE ? clarke_shares(low, at, d->in[axis], CLARKE_SEES_BETWEEN, false, err) : at;
+}
+
+/* What the taps see, as of constant offsets. */
+static size_t
+seen_moved(clarke_lowering *low, const deformed *d, clarke_error *err)
+{
+  const int64_t turned[4] = {0, 1, 3, 2}, n = (int64_t)d->samples, groups = (int64_t)d->offset_groups, entries = (int64_t)(d->in[0] * d->in[1]);
+  const int64_t by[4] = {n, groups, (int64_t)(d->taps * d->places), entries}, image[4] = {n, groups, (int64_t)d->channels / groups, entries};
+  size_t along[2], shares, x;
+
+  for (size_t a = 0; a < 2; a++)
+    if ((along[a] = along_axis(low, d, a, err)) == CLARKE_NONE)
+      return CLARKE_NONE;
+  shares = clarke_shares_joined(low, along, 2, d->samples, d->offset_groups * d->taps * d->places, d->in, err);
+  shares = clarke_inner_transposed(low, clarke_inner_reshaped(low, shares, by, 4, err), turned, 4, err);
+  x = shares != CLARKE_NONE ? clarke_inner_reshaped(low, low->in[X], image, 4, err) : shares;
+  return clarke_inner_of(low, "MatMul", x, shares, err);
+}
+
+static clarke_status
+lower_moved(clarke_lowering *low, const deformed *d, clarke_error *err)
+{
+  const size_t shares = d->offset_groups * d->taps * d->places;
+
+  if (!clarke_lower_affordable(low->graph, shares * d->in[0] * d->in[1]))
+    return clarke_lower_too_large(low, err);
+  return clarke_inner_done(low, 0, weighed(low, d, seen_moved(low, d, err), err), err);
+}
+
 static clarke_status
 lower_deform(clarke_lowering *low, clarke_error *err)
 {
@@ -194,6 +262,8 @@ lower_deform(clarke_lowering *low, clarke_error *err)
     status = read_shapes(&d, low, err);
   if (status != CLARKE_OK)
     return status;
+  if (is_moved(low))
+    return lower_moved(low, &d, err);
   for (size_t k = 0; k < 6 && room; k++) {
     void *list = calloc(d.count + 1, 8);
 

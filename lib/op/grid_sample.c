@@ -1,6 +1,7 @@
-/* GridSample with a constant grid: each place takes shares of entries around it. They are binary fractions, since the grid's numbers
+/* GridSample, in full with a constant grid: each place takes shares of entries around it. They are binary fractions, since the grid's numbers
  * are: one of over 53 bits is a sum of several doubles, each a term of its own. */
 #include "op/axes.h"
+#include "op/grid_moved.h"
 #include "op/lower.h"
 #include "op/resample.h"
 
@@ -394,6 +395,17 @@ add_up(const sampling *s, clarke_lowering *low, size_t *value, clarke_error *err
   return CLARKE_OK;
 }
 
+/* The grid is computed. */
+static clarke_status
+lower_moved(const sampling *s, clarke_lowering *low, clarke_error *err)
+{
+  const clarke_grid_rules rules = {s->mode == NEAREST, s->outside == BORDER, s->corners};
+
+  if (s->mode == CUBIC || s->outside == REFLECTION)
+    return clarke_lower_fail(low, err, "the grid is an activation: then mode is nearest or linear, and padding_mode zeros or border");
+  return clarke_lower_moved_grid(low, &rules, err);
+}
+
 static clarke_status
 lower_grid_sample(clarke_lowering *low, clarke_error *err)
 {
@@ -402,9 +414,11 @@ lower_grid_sample(clarke_lowering *low, clarke_error *err)
   clarke_status status = clarke_lower_first(low, err);
 
   if (status == CLARKE_OK)
-    status = clarke_lower_constant(low, 1, err);
-  if (status == CLARKE_OK)
     status = read_modes(&s, low, err);
+  if (status == CLARKE_OK && clarke_lower_has(low, 1) && !clarke_lower_value(low, 1)->constant)
+    return lower_moved(&s, low, err);
+  if (status == CLARKE_OK)
+    status = clarke_lower_constant(low, 1, err);
   if (status == CLARKE_OK)
     status = read_shapes(&s, low, err);
   if (status == CLARKE_OK) {
@@ -421,6 +435,7 @@ lower_grid_sample(clarke_lowering *low, clarke_error *err)
 }
 
 const clarke_op clarke_ops_grid_sample[] = {
-  {.name = "GridSample", .forms = {{16, 2, 2, 1, "align_corners:b mode:s padding_mode:s"}}, .lower = lower_grid_sample},
+  {.name = "GridSample", .forms = {{16, 2, 2, 1, "align_corners:b mode:s padding_mode:s"}}, .lower = lower_grid_sample, .n_kinks = 1,
+   .proxy = {[CLARKE_PYTORCH_2_13] = {"1"}}},
   {.name = NULL},
 };

@@ -350,7 +350,7 @@ clarke_lower_made(clarke_lowering *low, size_t rank, const size_t *dims, size_t 
 
   if (v == NULL)
     return clarke_lower_no_memory(low, err);
-  v->constant = true;
+  v->constant = v->made = true;
   if (!fits || v->count > CLARKE_MAX_MAP)
     return clarke_lower_fail(low, err, "a constant of over %zu entries", CLARKE_MAX_MAP);
   v->name = clarke_lower_name(low);

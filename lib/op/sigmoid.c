@@ -1,4 +1,4 @@
-/* Functions without kinks: Sigmoid, Tanh, Exp, Erf, Softplus, Sin, Cos; x times one: Gelu, Mish, Swish. */
+/* Functions without kinks: Sigmoid, Tanh, Exp, Erf, Softplus, Sin, Cos, Atan; x times one: Gelu, Mish, Swish. */
 #include "op/sigmoid.h"
 #include "op/lower.h"
 #include "op/product.h"
@@ -22,7 +22,7 @@ lower_analytic(clarke_lowering *low, clarke_error *err)
     const char *name;
     clarke_function function;
   } all[] = {{"Sigmoid", CLARKE_SIGMOID}, {"Tanh", CLARKE_TANH}, {"Exp", CLARKE_EXP}, {"Erf", CLARKE_ERF},
-             {"Softplus", CLARKE_SOFTPLUS}, {"Sin", CLARKE_SIN}, {"Cos", CLARKE_COS}};
+             {"Softplus", CLARKE_SOFTPLUS}, {"Sin", CLARKE_SIN}, {"Cos", CLARKE_COS}, {"Atan", CLARKE_ATAN}};
   clarke_status status = clarke_lower_lift(low, err);
   clarke_step *s;
   size_t i = 0;
@@ -98,6 +98,7 @@ const clarke_op clarke_ops_sigmoid[] = {
   {.name = "Softplus", .forms = {{7, 1, 1, 1, NULL}}, .lower = lower_analytic, .batch = CLARKE_BATCH_KEPT},
   {.name = "Sin", .forms = {{7, 1, 1, 1, NULL}}, .lower = lower_analytic, .batch = CLARKE_BATCH_KEPT},
   {.name = "Cos", .forms = {{7, 1, 1, 1, NULL}}, .lower = lower_analytic, .batch = CLARKE_BATCH_KEPT},
+  {.name = "Atan", .forms = {{7, 1, 1, 1, NULL}}, .lower = lower_analytic, .batch = CLARKE_BATCH_KEPT},
   {.name = "Gelu", .forms = {{20, 1, 1, 1, "approximate:s"}}, .lower = lower_gelu, .batch = CLARKE_BATCH_KEPT},
   {.name = "Mish", .forms = {{18, 1, 1, 1, NULL}}, .lower = lower_mish, .batch = CLARKE_BATCH_KEPT},
   {.name = "Swish", .forms = {{24, 1, 1, 1, "alpha:f"}}, .lower = lower_swish, .batch = CLARKE_BATCH_KEPT},

@@ -75,6 +75,7 @@ typedef struct {
   size_t *origin;    /* entry i is the parameter's entry origin[i]; NULL: i */
   size_t made_of;    /* the constant before this one that it was rearranged from; CLARKE_NONE: it is nobody's rearrangement */
   bool negated;      /* stands for minus its entries (Neg of a constant): an operator that takes one negates what it makes */
+  bool made;         /* of a constant: no tensor of the file's, but made by a node's operator */
   bool weight;       /* it is a Constant node's, and a step reads it, or what it was rearranged to, as a weight */
   bool initializer;  /* becomes a parameter when used as a weight */
   double *known;     /* of an activation of constants alone: its entries, exactly, where they are followed (op/decided.h) */
@@ -84,7 +85,7 @@ typedef struct {
                       * read; NULL: none are */
   bool undefined;    /* these entries are NaN: a Softmax had nothing else there. Only a Where that does not choose them may read it */
   bool added;        /* some of the excluded are minus infinity by an Add: AD hands on to what was added to it what comes back there */
-  bool within;       /* a Constant node of a graph within a node has it */
+  bool within;       /* a graph within a node has it: no Constant of a branch, which may be named */
   bool bound;        /* of a Clip (or a Pad's value), read when the graph was built: never a
                       * parameter's */
 } clarke_value;
@@ -171,8 +172,8 @@ typedef enum {
  * numbers but 0. The arguments of TRUNCATE are below 2^31 in size. HELD: x as a constant, which jumps nowhere (op/surrogate.h). */
 typedef enum {
   CLARKE_SIGMOID, CLARKE_TANH, CLARKE_EXP, CLARKE_ERF, CLARKE_SOFTPLUS, CLARKE_NORMAL, CLARKE_NORMAL_TANH,
-  CLARKE_ELU, CLARKE_SIN, CLARKE_COS, CLARKE_RECIPROCAL, CLARKE_SQRT, CLARKE_LOG, CLARKE_ABOVE, CLARKE_FLOOR, CLARKE_ROUND, CLARKE_TRUNCATE,
-  CLARKE_HELD,
+  CLARKE_ELU, CLARKE_SIN, CLARKE_COS, CLARKE_ATAN, CLARKE_RECIPROCAL, CLARKE_SQRT, CLARKE_LOG, CLARKE_ABOVE, CLARKE_FLOOR, CLARKE_ROUND,
+  CLARKE_TRUNCATE, CLARKE_HELD,
 } clarke_function;
 
 #define CLARKE_N_FUNCTIONS (CLARKE_HELD + 1)

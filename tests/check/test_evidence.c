@@ -2,7 +2,9 @@
 #include "check/base/allocate.h"
 #include "check/base/lines.h"
 #include "check/base/sha256.h"
-#include "check/kernel/evidence.h"
+#include "check/kernel/bound.h"
+#include "check/kernel/simplex.h"
+#include "check/kernel/zone.h"
 #include "heard.h"
 
 #include <stdlib.h>
@@ -144,12 +146,13 @@ static const struct {
 static int
 judge(int i)
 {
+  static const output_rules rules = {check_simplices, check_compensation, &open_bounds};
   tape t;
 
   make_tape(&t, cases[i].c);
   account_begin();
   lines_begin(sealed(cases[i].proxy, cases[i].touched, cases[i].lines));
-  check_output(&t.p, cases[i].verdict);
+  check_output(&t.p, cases[i].verdict, &rules);
   return VERIFIED;
 }
 

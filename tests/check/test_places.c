@@ -104,7 +104,7 @@ check_places(const world *w)
 static void
 note_identities(const world *w, size_t (*same)[MOST_ENTRIES])
 {
-  for (size_t s = 0; s < w->p.last_window; s++)
+  for (size_t s = 0; s < w->net.n_steps; s++)
     for (size_t e = 0; e < entries(&w->p, s); e++)
       same[s][e] = same_as(&w->p, s, e);
 }
@@ -130,7 +130,7 @@ check_identities(world *w)
   for (int round = 0; round < 2; round++) {
     world_move(w);
     world_values(w);
-    for (size_t s = 0; s < w->p.last_window; s++)
+    for (size_t s = 0; s < w->net.n_steps; s++)
       for (size_t e = 0; e < entries(&w->p, s); e++) {
         HOLDS(same[s][e] % 2 == 0 || agree(w, s, &w->y[s][e], s, &before[s][e]));
         for (size_t k = 0; k < s * MOST_ENTRIES + e; k++) {

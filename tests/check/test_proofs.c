@@ -267,10 +267,10 @@ static bytes
 seal(bytes b)
 {
   char hex[65];
-  size_t body = b.size - 69;
+  size_t told = b.size - 69;
 
-  sha256((bytes){b.data, body}, hex);
-  memcpy(b.data + body + 4, hex, 64);
+  sha256((bytes){b.data, told}, hex);
+  memcpy(b.data + told + 4, hex, 64);
   return b;
 }
 

@@ -35,11 +35,13 @@ KINDS = {
     "formula refutation": (["formula"], "formula"), "formula opposite": (["formula"], "formula"),
     "arrangement": ([], "arrangement"), "update": ([], "update"), "stepped": ([], "stepped"), "identity": ([], "identity"), "direction": ([], "direction"), "segment": ([], "segment"), "regions": ([], "regions"),
     "patterns": (["followed", "program"], "patterns"),
-    **{f"program {evidence}": (["followed", "program"], "program") for evidence in ("ad", "hull", "unanimous")}, "program separator": (["followed", "program"], "cones"),
+    **{f"program {evidence}": (["followed", "program"], linked)
+       for evidence, linked in (("ad", "program"), ("hull", "means"), ("unanimous", "trees"), ("separator", "cones"))},
     **{f"unrolled {evidence}": (["model", "followed"], "unrolled") for evidence in ("ad", "hull", "separator")},
-    **{f"network {evidence}": (["model", "network"], "network")
-       for evidence in ("ad", "mix", "hull", "simplices", "separator", "bound", "compensation")},
-    **{f"zone {zone}": (["model"], "network") for zone in ("compensation", "bifurcation")},
+    **{f"network {evidence}": (["model", "network"], linked)
+       for evidence, linked in (("ad", "network"), ("mix", "network"), ("hull", "network"), ("simplices", "simplices"),
+                                ("separator", "network"), ("bound", "bounds"), ("compensation", "compensation"))},
+    **{f"zone {zone}": (["model"], "zone") for zone in ("compensation", "bifurcation")},
     "record": (["model"], "record"),
 }
 

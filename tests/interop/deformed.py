@@ -5,8 +5,8 @@ Usage: python tests/interop/deformed.py --build build [--number 60] [--seed 1]
 Each model is one DeformConv of drawn groups, strides, pads, dilations and offsets, whole ones and ones beyond the image among them, with
 and without a mask and a bias; the samples are on no axis, or each is a run of its own. What both programs read is what the operator's
 definition gives, in doubles, and ONNX's reference evaluator, which takes images of two rows and columns at least. `clarke audit` has PyTorch's
-gradient of the definition, and a proof that `clarke-check` verifies. Offsets that are computed, and several samples with offsets
-of their own in a batch, are refused.
+gradient of the definition, and a proof that `clarke-check` verifies. Several samples with offsets of their own in a batch are
+refused. Offsets that are computed are in moved_places.py.
 """
 
 import argparse
@@ -69,10 +69,8 @@ def drawn(rng):
     return x, {k: v for k, v in tensors.items() if k in inputs}, inputs, a
 
 
-def model_of(x, tensors, inputs, a, computed=False):
-    nodes = [helper.make_node("DeformConv", ["x", "w", "p" if computed else "o", *inputs[3:]], ["y"], **a)]
-    if computed:
-        nodes.insert(0, helper.make_node("Add", ["o", "x"], ["p"]))
+def model_of(x, tensors, inputs, a):
+    nodes = [helper.make_node("DeformConv", ["x", "w", "o", *inputs[3:]], ["y"], **a)]
     graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, x.shape)],
                               [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)], [numpy_helper.from_array(v, k) for k, v in tensors.items()])
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22)], ir_version=10)
@@ -115,11 +113,11 @@ def refusals(folder, programs):
     x = np.ones((2, 2, 3, 3), np.float32)
     a = {"group": 1, "offset_group": 1, "strides": [1, 1], "dilations": [1, 1], "pads": [0, 0, 0, 0]}
     w, o = np.ones((1, 2, 1, 1), np.float32), np.zeros((2, 2, 3, 3), np.float32)
-    for what, tensors, computed, batch in [("computed offsets", {"w": w, "o": o}, True, x[None]), ("offsets of each sample of a batch", {"w": w, "o": o}, False, x),
-                                           ("an offset that is far", {"w": w, "o": o + np.float32(2 ** 31)}, False, x[None]),
-                                           ("an offset that is tiny", {"w": w, "o": o - np.float32(1e-30)}, False, x[None]),
-                                           ("offsets of another shape", {"w": w, "o": o[:, :, 1:]}, False, x[None])]:
-        onnx.save(model_of(x, tensors, ["x", "w", "o"], a, computed), folder / "wrong.onnx")
+    for what, tensors, batch in [("offsets of each sample of a batch", {"w": w, "o": o}, x),
+                                 ("an offset that is far", {"w": w, "o": o + np.float32(2 ** 31)}, x[None]),
+                                 ("an offset that is tiny", {"w": w, "o": o - np.float32(1e-30)}, x[None]),
+                                 ("offsets of another shape", {"w": w, "o": o[:, :, 1:]}, x[None])]:
+        onnx.save(model_of(x, tensors, ["x", "w", "o"], a), folder / "wrong.onnx")
         np.save(folder / "wrong.npy", batch)
         for program, read in programs.read([(folder / "wrong.onnx", folder / "wrong.npy")])[0].items():
             if not isinstance(read, str):

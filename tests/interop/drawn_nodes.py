@@ -252,7 +252,7 @@ def pointwise(d):
         ("Relu", 7, {}), ("LeakyRelu", 7, {"alpha": [None, 0.5, -0.25]}), ("Abs", 7, {}), ("Neg", 7, {}),
         ("HardSigmoid", 7, {"alpha": [None, 0.25], "beta": [None, 0.25]}), ("HardSwish", 14, {}), ("Elu", 7, {"alpha": [None, 0.5]}),
         ("Selu", 7, {"alpha": [None, 1.5], "gamma": [None, 2.]}), ("Celu", 12, {"alpha": [None, 0.5]}), ("Sigmoid", 7, {}),
-        ("Tanh", 7, {}), ("Exp", 7, {}), ("Erf", 9, {}), ("Softplus", 7, {}), ("Sin", 7, {}), ("Cos", 7, {}), ("Gelu", 20, {"approximate": [None, "none", "tanh"]}),
+        ("Tanh", 7, {}), ("Exp", 7, {}), ("Erf", 9, {}), ("Softplus", 7, {}), ("Sin", 7, {}), ("Cos", 7, {}), ("Atan", 7, {}), ("Gelu", 20, {"approximate": [None, "none", "tanh"]}),
         ("Mish", 18, {}), ("Swish", 24, {}), ("Sinh", 9, {}), ("Cosh", 9, {}), ("Asinh", 9, {}), ("Softsign", 7, {})])
     d.since(since)
     return d.node(op, [d.now], **{k: d.rng.choice(v) for k, v in attributes.items()})

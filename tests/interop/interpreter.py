@@ -51,6 +51,24 @@ def quantize(args, attr, opset, batched):
     return kept + (u.round().clamp(0, 255) - kept).detach() if attr["straight"] else u.round().clamp(0, 255)
 
 
+def rescaled(total, scale, zero):
+    """Integers of 8 bits without a sign, which pass no gradient."""
+    return ((total.detach() * scale).round() + zero).clamp(0, 255)
+
+
+def qlinear_conv(args, attr, opset, batched):
+    x, xs, xz, w, ws, wz, ys, yz, b = (a.double() for a in args)
+    per = (-1, 1, 1)
+    pads = attr.get("pads", [0, 0, 0, 0])
+    total = F.conv2d(F.pad(x - xz, [pads[1], pads[3], pads[0], pads[2]]), w - wz.reshape(-1, 1, 1, 1), b, attr.get("strides", 1))
+    return rescaled(total, xs * ws.reshape(per) / ys, yz)
+
+
+def qlinear_matmul(args, attr, opset, batched):
+    x, xs, xz, w, ws, wz, ys, yz = (a.double() for a in args)
+    return rescaled((x - xz) @ (w - wz), xs * ws / ys, yz)
+
+
 class Model:
     """A loaded model: `parameters` (name -> float64 leaf) and `run`."""
 
@@ -67,6 +85,7 @@ class Model:
         bounds |= {i for n in graph.node if n.op_type == "BatchNormalization" for i in n.input[3:]} - weights
         # And scales; what stored integers stand for is a weight.
         bounds |= {n.input[1] for n in graph.node if n.op_type in ("QuantizeLinear", "DequantizeLinear")}
+        bounds |= {n.input[i] for n in graph.node if n.op_type in ("QLinearConv", "QLinearMatMul") for i in (1, 4, 6)}
         self.stored = {n.output[0] for n in graph.node if n.op_type == "DequantizeLinear" and n.input[0] in initializers}
         if output is not None:
             initializers = {k: v for k, v in initializers.items() if k in needed(graph, output)}
@@ -405,7 +424,7 @@ OPERATORS = {
     "GroupNormalization": group_normalization, "GlobalMaxPool": global_max_pool,
     "Shape": lambda args, attr, opset, batched: torch.tensor(args[0].shape),
     "Gather": gather, "GatherND": lambda args, attr, opset, batched: args[0][tuple(args[1].movedim(-1, 0))], "Slice": sliced,
-    "QuantizeLinear": quantize, "DequantizeLinear": lambda args, attr, opset, batched: dequantized(args),
+    "QLinearConv": qlinear_conv, "QLinearMatMul": qlinear_matmul, "QuantizeLinear": quantize, "DequantizeLinear": lambda args, attr, opset, batched: dequantized(args),
     "CastLike": lambda args, attr, opset, batched: args[0],
     "Floor": pointwise(torch.floor), "Ceil": pointwise(torch.ceil), "Round": pointwise(torch.round), "Sign": pointwise(torch.sign),
     "Greater": binary(torch.gt), "GreaterOrEqual": binary(torch.ge), "LessOrEqual": binary(torch.le), "Equal": binary(torch.eq),

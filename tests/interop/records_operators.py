@@ -238,6 +238,7 @@ RIGHT = {
     "grid-nearest": lambda h: F.grid_sample(image(h), GRID, mode="nearest", align_corners=False), "grid-solid": lambda h: F.grid_sample(solid(h), GRID.reshape(6, 3, 5, 1, 2).expand(6, 3, 5, 2, 2)[..., [0, 1, 0]], align_corners=False),
     "scatter-product": lambda h: h.scatter_reduce(1, torch.zeros(6, 2, dtype=torch.long), h[:, :2], "prod"), "scatter-products": lambda h: torch.zeros(4, 5).scatter_reduce(0, PLACES, h, "prod", include_self=False),
     "scatter-products-own": lambda h: torch.ones(7, 5).scatter_reduce(0, PLACES, h, "prod"), "cosine-of-data": lambda h: F.cosine_similarity(OTHER, h) + F.cosine_similarity(h, h.flip(1)),
+    "atan": lambda h: h.atan() * h, "atan-of-kinks": lambda h: h.relu().atan() + (3 * h).atan().relu(),
     "sin": lambda h: h.sin() * h, "cos": torch.cos, "tan": torch.tan, "sinh": torch.sinh, "cosh": torch.cosh, "exp2": torch.exp2, "log2": lambda h: (h * h + 1).log2(),
     "log10": lambda h: (h * h + 1).log10(), "erfc": torch.erfc, "logaddexp": lambda h: torch.logaddexp(h, OTHER), "hypot": lambda h: torch.hypot(h, OTHER),
     "lerp": lambda h: torch.lerp(h, OTHER, 0.3), "lerp-far": lambda h: torch.lerp(OTHER, h, 0.8), "lerp-by": lambda h: torch.lerp(OTHER, h, h.sigmoid()),

@@ -12,7 +12,7 @@
 #define BITS 128
 
 static const clarke_function functions[] = {
-  CLARKE_SIGMOID, CLARKE_TANH, CLARKE_EXP, CLARKE_ERF, CLARKE_SOFTPLUS, CLARKE_NORMAL, CLARKE_NORMAL_TANH, CLARKE_ELU, CLARKE_SIN, CLARKE_COS,
+  CLARKE_SIGMOID, CLARKE_TANH, CLARKE_EXP, CLARKE_ERF, CLARKE_SOFTPLUS, CLARKE_NORMAL, CLARKE_NORMAL_TANH, CLARKE_ELU, CLARKE_SIN, CLARKE_COS, CLARKE_ATAN,
   CLARKE_RECIPROCAL, CLARKE_SQRT, CLARKE_LOG,
 };
 #define FUNCTIONS (sizeof functions / sizeof *functions)
@@ -42,6 +42,8 @@ by_doubles(clarke_function function, double x)
     return sin(x);
   case CLARKE_COS:
     return cos(x);
+  case CLARKE_ATAN:
+    return atan(x);
   case CLARKE_RECIPROCAL:
     return 1 / x;
   case CLARKE_SQRT:

@@ -4,6 +4,7 @@
 #include "../suites.h"
 #include "networks.h"
 
+#include "network/pass/linear.h"
 #include "network/graph/build.h"
 #include "network/derive/gradient/analytic.h"
 #include "network/derive/gradient/constants.h"

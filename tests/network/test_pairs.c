@@ -1,7 +1,7 @@
 /* Pairs of doubles beside rationals, and weights' products with them in slices beside exact ones, within the bounds that are
  * told. */
 #include "network/derive/gradient/analytic.h"
-#include "network/derive/gradient/exponential.h"
+#include "network/pass/exponential.h"
 #include "network/derive/gradient/gradient.h"
 #include "network/derive/gradient/sliced.h"
 #include "network/pass/analytic.h"

@@ -529,7 +529,7 @@ static const struct {
   double (*near)(double);
   const char *behind; /* a function with a domain, or NULL */
 } smooth[] = {
-  {"Tanh", tanh, NULL}, {"Erf", erf, NULL}, {"Sin", sin, NULL}, {"Cos", cos, NULL}, {"Exp", exp, NULL}, {"Exp", exp, "Sqrt"}, {"Exp", exp, "Reciprocal"},
+  {"Tanh", tanh, NULL}, {"Erf", erf, NULL}, {"Sin", sin, NULL}, {"Cos", cos, NULL}, {"Atan", atan, NULL}, {"Exp", exp, NULL}, {"Exp", exp, "Sqrt"}, {"Exp", exp, "Reciprocal"},
 };
 
 /* relu(f(x) W + b), b taking off what the C library makes of the first sample, but for some units: its arguments are far below the

@@ -20,10 +20,23 @@ static const struct {
 } known[] = {
   {CLARKE_SIGMOID, "sigmoid", 200}, {CLARKE_TANH, "tanh", 200}, {CLARKE_EXP, "exp", 32}, {CLARKE_ERF, "erf", 200}, {CLARKE_SOFTPLUS, "softplus", 200},
   {CLARKE_NORMAL, "normal", 200}, {CLARKE_NORMAL_TANH, "normal_tanh", 40}, {CLARKE_ELU, "elu", 200}, {CLARKE_SIN, "sin", 32}, {CLARKE_COS, "cos", 32},
+  {CLARKE_ATAN, "atan", 32},
 };
 #define N_KNOWN (sizeof known / sizeof *known)
 
 /* --- by MPFR --- */
+
+static void
+arctangent(mpfr_t y, mpfr_srcptr x, bool slope)
+{
+  if (!slope) {
+    mpfr_atan(y, x, MPFR_RNDN);
+    return;
+  }
+  mpfr_sqr(y, x, MPFR_RNDN);
+  mpfr_add_ui(y, y, 1, MPFR_RNDN);
+  mpfr_ui_div(y, 1, y, MPFR_RNDN);
+}
 
 /* 1 / (1 + exp(-x)), or t (1 - t) of it. */
 static void
@@ -156,6 +169,9 @@ truth(mpfr_t y, mpfr_srcptr x, clarke_function function, bool slope)
     else
       slope ? mpfr_exp(y, x, MPFR_RNDN) : mpfr_expm1(y, x, MPFR_RNDN);
     break;
+  case CLARKE_ATAN:
+    arctangent(y, x, slope);
+    break;
   case CLARKE_SIN:
     slope ? mpfr_cos(y, x, MPFR_RNDN) : mpfr_sin(y, x, MPFR_RNDN);
     break;
@@ -233,7 +249,7 @@ check_point(uint64_t *state, size_t i, bool slope)
   return ratio;
 }
 
-/* Of NaN and infinities nothing is said; sin, cos and exp have no limit to tell. */
+/* Of NaN and infinities nothing is said; sin, cos, atan and exp have no limit to tell. */
 static void
 check_far(size_t i)
 {
@@ -244,8 +260,8 @@ check_far(size_t i)
   for (size_t k = 0; k < sizeof far / sizeof *far; k++)
     ck_assert(!clarke_series_point(&p, far[k], function, false) && !clarke_series_point(&p, far[k], function, true));
   for (size_t k = 0; k < sizeof large / sizeof *large; k++) {
-    ck_assert(clarke_series_point(&p, large[k], function, false) == (function != CLARKE_SIN && function != CLARKE_COS && function != CLARKE_EXP));
-    ck_assert(clarke_series_point(&p, -large[k], function, false) == (function != CLARKE_SIN && function != CLARKE_COS));
+    ck_assert(clarke_series_point(&p, large[k], function, false) == (function < CLARKE_SIN && function != CLARKE_EXP));
+    ck_assert(clarke_series_point(&p, -large[k], function, false) == (function < CLARKE_SIN));
   }
 }
 
@@ -267,7 +283,7 @@ START_TEST(others)
 {
   clarke_point p;
 
-  for (int f = CLARKE_COS + 1; f < (int)CLARKE_N_FUNCTIONS; f++)
+  for (int f = CLARKE_ATAN + 1; f < (int)CLARKE_N_FUNCTIONS; f++)
     ck_assert(!clarke_series_point(&p, 1.5, (clarke_function)f, false) && !clarke_series_point(&p, 1.5, (clarke_function)f, true));
 }
 END_TEST
@@ -277,14 +293,63 @@ START_TEST(cells)
 {
   const clarke_point_cell *c = clarke_series_point_cell(CLARKE_TANH, false, 16);
   const clarke_ball_cell *b = clarke_series_ball_cell(CLARKE_ERF, -16, 3);
+  const clarke_pair_cell *p = clarke_series_pair_cell(CLARKE_SIN, -17);
 
-  ck_assert(clarke_series_known(CLARKE_COS) && !clarke_series_known(CLARKE_RECIPROCAL));
+  ck_assert(clarke_series_known(CLARKE_ATAN) && !clarke_series_known(CLARKE_RECIPROCAL));
   ck_assert(c == clarke_series_point_cell(CLARKE_TANH, false, 16) && b == clarke_series_ball_cell(CLARKE_ERF, -16, 3));
   ck_assert(c != clarke_series_point_cell(CLARKE_TANH, true, 16));
   ck_assert(fabs(c->coef[0] - tanh(1)) < 0x1p-50 && c->off < 0x1p-52 && c->steep < 0.6);
+  ck_assert(p == clarke_series_pair_cell(CLARKE_SIN, -17) && p != clarke_series_pair_cell(CLARKE_COS, -17));
+  ck_assert(fabs(p->coef[0].high - sin(-17.0 / 16)) < 0x1p-50 && p->coef[0].low != 0 && p->off < 0x1p-98 && p->bend > 0.8 && p->bend < 1);
   ck_assert(b->limbs == 3 && b->word[3] == UINT64_MAX && fabs((double)b->word[2] * 0x1p-64 - erfc(1)) < 0x1p-50);
   ck_assert(clarke_series_point_cell(CLARKE_EXP, false, CLARKE_CELL_LAST)->steep < 2 * exp(32));
   ck_assert(clarke_series_ball_cell(CLARKE_NORMAL, -CLARKE_CELL_LAST, 2)->off < 0x1p-76);
+}
+END_TEST
+
+/* --- pairs --- */
+
+/* Of a pair, and at another number as far from it as is said; how much that says beside what the reach takes. */
+static bool
+check_pair(uint64_t *state, size_t i, size_t *narrow)
+{
+  const double x = argument(state, known[i].far), part = 2 * ((double)(draw(state) >> 11) * 0x1p-53) - 1;
+  const double reach = draw_below(state, 2) == 0 ? 0 : ldexp(1, -(int)draw_between(state, 0, 110));
+  const clarke_pair at = {x, draw_below(state, 4) == 0 ? 0 : 0x1p-53 * x * (2 * ((double)(draw(state) >> 11) * 0x1p-53) - 1)};
+  mpfr_t there, near, want;
+  clarke_pair y;
+  double off;
+
+  if (!clarke_series_pair(&y, &off, at, reach, known[i].function))
+    return false;
+  mpfr_inits2(BITS, there, near, want, (mpfr_ptr)0);
+  mpfr_set_d(there, at.high, MPFR_RNDN);
+  mpfr_add_d(there, there, at.low, MPFR_RNDN);
+  mpfr_add_d(there, there, reach * part, MPFR_RNDN);
+  truth(want, there, known[i].function, false);
+  mpfr_set_d(near, y.high, MPFR_RNDN);
+  mpfr_add_d(near, near, y.low, MPFR_RNDN);
+  ck_assert_msg(apart(want, near) <= off, "%s at %a + %a, reach %a: off by %a, not by %a", known[i].name, at.high, at.low, reach,
+                apart(want, near), off);
+  *narrow += reach == 0 && off <= 0x1p-98 * fmax(1, fabs(y.high));
+  mpfr_clears(there, near, want, (mpfr_ptr)0);
+  return true;
+}
+
+START_TEST(pairs)
+{
+  uint64_t state = 211 + (uint64_t)_i;
+  size_t found = 0, narrow = 0, n = draw_count(DRAWS);
+  const clarke_function function = known[_i].function;
+  clarke_pair y;
+  double off;
+
+  for (size_t k = 0; k < n; k++)
+    found += check_pair(&state, (size_t)_i, &narrow);
+  ck_assert_msg(function == CLARKE_NORMAL_TANH ? found == 0 : found >= n / 3 && narrow >= found / 4, "%s: %zu of %zu, %zu narrow", known[_i].name,
+                found, n, narrow);
+  ck_assert(!clarke_series_pair(&y, &off, (clarke_pair){NAN, 0}, 0, function) && !clarke_series_pair(&y, &off, (clarke_pair){1, 0}, INFINITY, function));
+  ck_assert(!clarke_series_pair(&y, &off, (clarke_pair){1, 0}, NAN, function) && !clarke_series_pair(&y, &off, (clarke_pair){1, 0}, 0, CLARKE_LOG));
 }
 END_TEST
 
@@ -401,6 +466,7 @@ main(void)
   tcase_add_loop_test(tests, points, 0, 2 * (int)N_KNOWN);
   tcase_add_test(tests, others);
   tcase_add_test(tests, cells);
+  tcase_add_loop_test(tests, pairs, 0, (int)N_KNOWN);
   tcase_add_loop_test(tests, balls, 0, 2);
   tcase_add_test(tests, wide);
   return run_tests();

@@ -61,6 +61,7 @@ static const struct {
   {"Abs", 0, {"0", "0", "1", "0"}},
   {"Elu", 0, {"left", "left", "left", "left"}},
   {"Selu", 0, {"left", "left", "left", NULL}},
+  {"GridSample", 0, {"1", "1", NULL, NULL}},
   {"Surrogate", 0, {"1", "1", "1", "1"}},
   {"Surrogate", 1, {"0", "0", "0", "0"}},
 };

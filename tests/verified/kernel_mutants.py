@@ -28,7 +28,8 @@ from mutants import mutants_of  # noqa: E402
 
 ROOM = proofs.ROOT / "lib/check"
 # What says that a cell is as it must be, that values and gradients are what they are.
-RULES = ["adjoint.c", "behind.c", "bound.c", "cell.c", "evaluate.c", "evidence.c", "gradient.c", "line.c", "window.c"]
+RULES = ["adjoint.c", "behind.c", "bound.c", "cell.c", "evaluate.c", "evidence.c", "gradient.c", "jacobian.c", "line.c",
+         "window.c"]
 COMPILE = [*os.environ.get("CC", "cc").split(), "-std=gnu11", "-O1", "-w", f"-I{ROOM.parent}", "-c"]
 SECONDS = 20  # in which a changed checker has to answer
 

@@ -1,9 +1,11 @@
-"""Networks as deployments and exporters have them: stored integers, two outputs, vectors alone, a tree, CastLike. To cases/audit.
+"""Networks as deployments and exporters have them: stored integers, integer operators, two outputs, vectors alone, a tree, CastLike. To cases/audit.
 
 Usage: python tools/train/graphs.py [FOLDER]
 
 - digits-stored: weights and biases are integers behind DequantizeLinear; what the ReLUs give is quantized, too. Trained with
   PyTorch's fake quantization, whose derivative straight-through.profile has as a surrogate.
+- digits-qlinear: QuantizeLinear, QLinearConv and QLinearMatMul of drawn integers, as a quantized backbone that is frozen; behind
+  DequantizeLinear two layers of floats, which are trained.
 - digits-heads: one hidden layer, and two outputs: the digit's scores, and the box around its ink.
 - hinges: x and all activations have the shape (N), rank 1; parameters are scalars.
 - digits-tree: scikit-learn's decision tree as comparisons and a product of matrices. Thresholds and what leaves hold are parameters.
@@ -42,6 +44,8 @@ CASES = [
      "about": "weights of 8 bits behind DequantizeLinear, activations quantized: what is before a rounding moves nothing"},
     {"name": "digits-stored-straight", "model": "digits-stored.onnx", "batch": "digits-binary.npz", "loss": "ce", "profile": PROFILE,
      "about": "the same with the derivative that it was trained with, a surrogate"},
+    {"name": "digits-qlinear", "model": "digits-qlinear.onnx", "batch": "digits-binary.npz", "loss": "ce",
+     "about": "a backbone of QLinearConv and QLinearMatMul, integers of 8 bits throughout, and a head of floats"},
     {"name": "digits-heads-scores", "model": "digits-heads.onnx", "batch": "digits-binary.npz", "loss": "ce", "output": "scores",
      "about": "one of two outputs; the other's weights are no parameters"},
     {"name": "digits-heads-boxes", "model": "digits-heads.onnx", "batch": "digits-boxes.npz", "loss": "mse", "output": "boxes",
@@ -108,6 +112,47 @@ def stored(folder):
     write(folder / "digits-stored.onnx", nodes, {k: np.asarray(v) for k, v in tensors.items()}, {"x": ["N", 64]}, {"logits": ["N", 10]},
           opset=19, ir_version=9)
     (folder / PROFILE).write_text("like pytorch-2.13\nsurrogate QuantizeLinear rounded\n")
+
+
+def backbone(rng):
+    """Integers and scales of a convolution, by channel, and of a product, by column; no sum that is quantized is near a half."""
+    tensors = {"in.scale": np.float32(1 / 16), "in.zero": np.uint8(3), "conv.weight": rng.integers(-9, 10, (4, 1, 3, 3)).astype(np.int8),
+               "conv.scale": (rng.integers(40, 90, 4) / 1000).astype(np.float32), "conv.zero": np.zeros(4, np.int8),
+               "conv.bias": rng.integers(-300, 300, 4).astype(np.int32), "between.scale": np.float32(0.0371), "between.zero": np.uint8(120),
+               "product.weight": rng.integers(-20, 21, (64, HIDDEN)).astype(np.int8), "product.scale": (rng.integers(10, 40, HIDDEN) / 1000).astype(np.float32),
+               "product.zero": np.zeros(HIDDEN, np.int8), "out.scale": np.float32(STEP), "out.zero": np.uint8(128), "image": np.array([-1, 1, 8, 8])}
+    nodes = [helper.make_node("QuantizeLinear", ["x", "in.scale", "in.zero"], ["pixels"], name="pixels"),
+             helper.make_node("Reshape", ["pixels", "image"], ["images"], name="images"),
+             helper.make_node("QLinearConv", ["images", "in.scale", "in.zero", "conv.weight", "conv.scale", "conv.zero", "between.scale", "between.zero",
+                                              "conv.bias"], ["conv"], name="conv", strides=[2, 2], pads=[1, 1, 1, 1]),
+             helper.make_node("Flatten", ["conv"], ["flat"], name="flat"),
+             helper.make_node("QLinearMatMul", ["flat", "between.scale", "between.zero", "product.weight", "product.scale", "product.zero", "out.scale",
+                                                "out.zero"], ["product"], name="product"),
+             helper.make_node("DequantizeLinear", ["product", "out.scale", "out.zero"], ["features"], name="features")]
+    return nodes, tensors
+
+
+def qlinear(folder):
+    """The backbone's integers are drawn until no quotient on the batch is near a half; the head is trained on its features."""
+    path, x = folder / "digits-qlinear.onnx", digits.images("binary")[0]
+    batch = np.load(DEFAULT_FOLDER / "digits-binary.npz")["x"]
+    for seed in range(200):
+        nodes, tensors = backbone(np.random.default_rng(seed))
+        values = {k: np.asarray(v) for k, v in tensors.items()}
+        write(path, nodes, values, {"x": ["N", 64]}, {"features": ["N", HIDDEN]}, opset=19, ir_version=9)
+        if nearest_half(onnx.load(path), batch) > Fraction(1, 1000):
+            break
+    features = onnxruntime.InferenceSession(str(path)).run(None, {"x": x})[0]
+    torch.manual_seed(zlib.crc32(b"digits-qlinear"))
+    net = nn.Sequential(nn.Linear(HIDDEN, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, 10))
+    y = torch.from_numpy(digits.images("binary")[1])
+    digits.train(net, digits.Recipe("digits-qlinear", (), "", step=STEP, levels=LEVELS), torch.from_numpy(features), y)
+    print(f"digits-qlinear: accuracy {digits.accuracy(net, torch.from_numpy(features), y):.3f}")
+    values |= {"hidden.weight": array(net[0].weight), "hidden.bias": array(net[0].bias), "out.weight": array(net[2].weight), "out.bias": array(net[2].bias)}
+    nodes += [helper.make_node("Gemm", ["features", "hidden.weight", "hidden.bias"], ["h"], name="hidden", transB=1),
+              helper.make_node("Relu", ["h"], ["r"], name="relu"),
+              helper.make_node("Gemm", ["r", "out.weight", "out.bias"], ["logits"], name="out", transB=1)]
+    write(path, nodes, values, {"x": ["N", 64]}, {"logits": ["N", 10]}, opset=19, ir_version=9)
 
 
 def boxes(x):
@@ -219,16 +264,44 @@ exact = np.vectorize(lambda v: Fraction(v.item() if hasattr(v, "item") else v), 
 truth = np.vectorize(lambda v: Fraction(int(bool(v))), otypes=[object])
 
 
-def quantized(x, scale, zero):
-    info = np.iinfo(np.uint8)
-    return np.vectorize(lambda u: min(max(Fraction(round(u)), info.min), info.max), otypes=[object])(x / scale) + zero
+def within(u, zero):
+    """Rounded, plus the zero point, among the integers of 8 bits without a sign."""
+    return np.vectorize(lambda v: min(max(Fraction(round(v)) + zero.item(), Fraction(0)), Fraction(255)), otypes=[object])(u)
+
+
+def convolved(x, w, a):
+    """One group, pads as many before as behind."""
+    by, pad = a["strides"][0], a["pads"][0]
+    x = np.pad(x, ((0, 0), (0, 0), (pad, pad), (pad, pad)), constant_values=Fraction(0))
+    sides = [(x.shape[i + 2] - w.shape[i + 2]) // by + 1 for i in range(2)]
+    y = np.empty((len(x), len(w), *sides), dtype=object)
+    for i in range(sides[0]):
+        for j in range(sides[1]):
+            patch = x[:, :, i * by:i * by + w.shape[2], j * by:j * by + w.shape[3]]
+            y[:, :, i, j] = np.tensordot(patch, w, ([1, 2, 3], [1, 2, 3]))
+    return y
+
+
+def conv_quotient(a, x, xs, xz, w, ws, wz, ys, yz, b):
+    """What is rounded: the sum of products with both scales, by the output's."""
+    per = lambda t: t.reshape(-1, 1, 1)
+    return (convolved(x - xz, w - wz.reshape(-1, 1, 1, 1), a) + per(b)) * xs * per(ws) / ys
+
+
+def product_quotient(a, x, xs, xz, w, ws, wz, ys, yz):
+    return (x - xz) @ (w - wz) * xs * ws / ys
+
+
+QUOTIENTS = {"QuantizeLinear": lambda a, x, scale, zero: x / scale, "QLinearConv": conv_quotient, "QLinearMatMul": product_quotient}
 
 
 OPERATORS = {
+    "QLinearConv": lambda a, *args: within(conv_quotient(a, *args), args[7]), "QLinearMatMul": lambda a, *args: within(product_quotient(a, *args), args[7]),
+    "Reshape": lambda a, x, shape: x.reshape([int(n) for n in shape]), "Flatten": lambda a, x: x.reshape(len(x), -1),
     "Gemm": lambda a, x, w, b: x @ (w.T if a.get("transB") else w) + b, "MatMul": lambda a, x, w: x @ w,
     "Mul": lambda a, x, y: x * y, "Add": lambda a, x, y: x + y, "Relu": lambda a, x: np.maximum(x, 0),
     "Clip": lambda a, x, low, high: np.minimum(np.maximum(x, low), high), "CastLike": lambda a, x, _: x, "Cast": lambda a, x: x,
-    "DequantizeLinear": lambda a, x, scale, zero=0: (x - zero) * scale, "QuantizeLinear": lambda a, x, *more: quantized(x, *more),
+    "DequantizeLinear": lambda a, x, scale, zero=0: (x - zero) * scale, "QuantizeLinear": lambda a, x, scale, zero: within(x / scale, zero),
     "Gather": lambda a, x, places: x[:, [int(p) for p in places]],
     "LessOrEqual": lambda a, x, y: truth(x <= y), "Greater": lambda a, x, y: truth(x > y),
 }
@@ -270,14 +343,23 @@ def counted(folder, case):
     return case | {"verdict": "in-bouligand", "touched": sum(sum(l["touched"]) for l in layers), "layers": layers}
 
 
+def nearest_half(model, x):
+    """How near a quotient that is rounded is to a half."""
+    values, nearest = evaluated(model, x), Fraction(1)
+    for node in model.graph.node:
+        if node.op_type in QUOTIENTS:
+            attr = {a.name: helper.get_attribute_value(a) for a in node.attribute}
+            u = QUOTIENTS[node.op_type](attr, *(values[name] for name in node.input))
+            nearest = min(nearest, *(abs(abs(v - round(v)) - Fraction(1, 2)) for v in u.flat))
+    return nearest
+
+
 def compare(path, x):
     """With ONNX Runtime, as the file is written; no comparison or rounding is at its jump."""
     model = onnx.load(path)
     values = evaluated(model, x)
+    assert nearest_half(model, x) > Fraction(1, 2000), path
     for node in model.graph.node:
-        if node.op_type == "QuantizeLinear":
-            u = values[node.input[0]] / values[node.input[1]]
-            assert min(abs(abs(v - round(v)) - Fraction(1, 2)) for v in u.flat) > Fraction(1, 2000), node.name
         if node.op_type in ("LessOrEqual", "Greater"):
             assert not (values[node.input[0]] == values[node.input[1]]).any(), node.name
     options = onnxruntime.SessionOptions()
@@ -293,7 +375,7 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
-    for make in stored, heads, hinges, tree, castlike:
+    for make in stored, qlinear, heads, hinges, tree, castlike:
         make(folder)
     for case in CASES:
         batch = folder / case["batch"]

@@ -4,7 +4,7 @@
 
 #include "check/base/value.h"
 
-/* y = sin(x), or cos(x), of an x up to 2^20 in size; y may be x. */
+/* y = sin(x), or cos(x), of an x up to 2^4000 in size; y may be x. */
 void circle_value(interval *y, const interval *x, bool cosine);
 
 #endif

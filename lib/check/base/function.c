@@ -1,10 +1,24 @@
 /* No function but 1 / x, sine, cosine and the derivatives falls anywhere: an end of the result comes from the same end of the argument. */
 #include "check/base/function.h"
 
+#include "check/base/arctangent.h"
 #include "check/base/circle.h"
 #include "check/base/erf.h"
 
 /* ---- Exponentials */
+
+/* One end of a / b, b > 0, as a multiple of 2^-session_bits: no common divisors are looked for. */
+static void
+quotient_end(rational *end, const rational *a, const rational *b, bool up)
+{
+  INTEGER(z);
+  INTEGER(by);
+  mpz_mul(&z, mpq_numref(a), mpq_denref(b));
+  mpz_mul_2exp(&z, &z, session_bits);
+  mpz_mul(&by, mpq_denref(a), mpq_numref(b));
+  (up ? mpz_cdiv_q : mpz_fdiv_q)(&z, &z, &by);
+  unfixed(end, &z, session_bits);
+}
 
 /* One end of 1 / (1 + exp(-t)); below 0 as exp(t) / (1 + exp(t)): neither exponential is above 1. */
 static void
@@ -16,7 +30,7 @@ logistic(rational *end, const rational *t, bool up)
   mpq_neg(&e, t);
   exponential(&e, below ? t : &e, below == up);
   mpq_add(&all, &e, &plus_one);
-  mpq_div(end, below ? &e : &plus_one, &all);
+  quotient_end(end, below ? &e : &plus_one, &all, up);
 }
 
 /* One end of log(1 + exp(t)), as t + log(1 + exp(-t)) above 0. */
@@ -50,26 +64,47 @@ times_root(interval *y, const interval *x, unsigned long n, unsigned long d)
 
 /* ---- NORMAL_TANH */
 
-/* y = sqrt(8 / pi) x (1 + a x^2), or without x and with 3 a, a = 44715 / 1000000. */
+/* Ends that are no multiples of powers of two become multiples of 2^-session_bits. */
 static void
-cubic(interval *y, const interval *x, bool derivative)
+cut(interval *x)
+{
+  INTEGER(z);
+  fixed(&z, &x->lo, session_bits, false);
+  unfixed(&x->lo, &z, session_bits);
+  fixed(&z, &x->hi, session_bits, true);
+  unfixed(&x->hi, &z, session_bits);
+}
+
+/* y = 1 + a x^2, a = n / 1000000. */
+static void
+one_and_square(interval *y, const interval *square, unsigned long n)
+{
+  RATIONAL(a);
+  mpq_set_ui(&a, n, 1000000);
+  mpq_canonicalize(&a);
+  interval_set(y, &plus_one, &plus_one);
+  interval_add(y, square, &a);
+  cut(y);
+}
+
+/* y = sqrt(8 / pi) x (1 + a x^2), a = 44715 / 1000000; and the derivative, unless it is NULL. */
+static void
+cubic(interval *y, interval *slope, const interval *x)
 {
   INTERVAL(square);
+  INTERVAL(root);
   INTERVAL(t);
-  RATIONAL(a);
-  mpq_set_ui(&a, derivative ? 3 * 44715 : 44715, 1000000);
-  mpq_canonicalize(&a);
   interval_mul(&square, x, x);
   if (mpq_sgn(&square.lo) < 0)
     mpq_set(&square.lo, &zero);
-  interval_add(&t, &exactly_one, &plus_one);
-  interval_add(&t, &square, &a);
-  root_over_pi(&square, 8, 1);
-  interval_mul(&t, &t, &square);
-  if (derivative)
-    interval_set(y, &t.lo, &t.hi);
-  else
-    interval_mul(y, &t, x);
+  root_over_pi(&root, 8, 1);
+  one_and_square(&t, &square, 44715);
+  interval_mul(&t, &t, &root);
+  interval_mul(y, &t, x);
+  if (slope == NULL)
+    return;
+  one_and_square(&t, &square, 3 * 44715);
+  interval_mul(slope, &t, &root);
 }
 
 /* ---- ELU */
@@ -100,9 +135,9 @@ elu_slope_end(rational *end, const rational *t, bool up)
 const char *
 function_name(function f)
 {
-  static const char *const names[] = {"exp",   "erf",   "softplus",   "normal", "normal-tanh", "elu",
-                                      "sin",   "cos",   "reciprocal", "root",   "log",         "above",
-                                      "floor", "round", "truncate",   "held"};
+  static const char *const names[] = {"exp",   "erf",   "softplus", "normal",     "normal-tanh", "elu",
+                                      "sin",   "cos",   "atan",     "reciprocal", "root",        "log",
+                                      "above", "floor", "round",    "truncate",   "held"};
   return names[f];
 }
 
@@ -225,6 +260,20 @@ reciprocal(interval *y, const interval *x)
   interval_set(y, &t.lo, &t.hi);
 }
 
+/* y = 1 / (1 + x^2) */
+static void
+arctangent_slope(interval *y, const interval *x)
+{
+  INTERVAL(square);
+  INTERVAL(t);
+  interval_mul(&square, x, x);
+  if (mpq_sgn(&square.lo) < 0)
+    mpq_set(&square.lo, &zero);
+  interval_add(&t, &exactly_one, &plus_one);
+  interval_add(&t, &square, &plus_one);
+  reciprocal(y, &t);
+}
+
 /* One end of log t, t > 0. */
 static void
 logarithm(rational *end, const rational *t, bool up)
@@ -263,7 +312,7 @@ function_value(interval *y, function f, const interval *x)
   if (f == F_NORMAL)
     times_root(&t, &t, 1, 2);
   if (f == F_NORMAL_TANH)
-    cubic(&t, &t, false);
+    cubic(&t, NULL, &t);
   if (f == F_RECIPROCAL)
     reciprocal(&t, &t);
   else if (f == F_SIN || f == F_COS)
@@ -276,6 +325,7 @@ function_value(interval *y, function f, const interval *x)
             : f == F_SOFTPLUS    ? softplus
             : f == F_NORMAL_TANH ? logistic
             : f == F_ELU         ? elu_end
+            : f == F_ATAN        ? arctangent_end
             : f == F_ROOT        ? sqrt_end
             : f == F_ABOVE       ? above_end
             : f == F_FLOOR       ? floor_end
@@ -310,6 +360,8 @@ function_slope(interval *y, function f, const interval *x)
     mpq_neg(&t.hi, &t.hi);
     mpq_swap(&t.lo, &t.hi);
   }
+  if (f == F_ATAN)
+    arctangent_slope(&t, x);
   if (f == F_ELU)
     at_ends(&t, x, elu_slope_end);
   if (f == F_RECIPROCAL || f == F_LOG)
@@ -329,11 +381,11 @@ function_slope(interval *y, function f, const interval *x)
   if (f == F_NORMAL_TANH) {
     INTERVAL(share);
     INTERVAL(rest);
-    cubic(&t, x, false);
-    at_ends(&share, &t, logistic);
+    INTERVAL(inner);
+    cubic(&inner, &t, x);
+    at_ends(&share, &inner, logistic);
     interval_add(&rest, &exactly_one, &plus_one);
     interval_add(&rest, &share, &minus_one);
-    cubic(&t, x, true);
     interval_mul(&t, &t, &share);
     interval_mul(&t, &t, &rest);
   }

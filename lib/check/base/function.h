@@ -17,6 +17,7 @@ typedef enum {
   F_ELU,
   F_SIN,
   F_COS,
+  F_ATAN,
   F_RECIPROCAL,
   F_ROOT,
   F_LOG,

@@ -231,14 +231,19 @@ account_text(void)
   return proof.told != NULL ? proof.told : "";
 }
 
-/* In the one way proofs write it: no two names alike, and nothing but ASCII. */
+void
+write_name(FILE *to, const char *name)
+{
+  for (; *name != '\0'; name++)
+    fprintf(to, strchr(safe, *name) != NULL ? "%c" : "%%%02X", (unsigned char)*name);
+}
+
 void
 state_name(const char *name)
 {
   if (*name == '\0')
     fputs("(no name)", account); /* brackets stand for nothing else */
-  for (; *name != '\0'; name++)
-    fprintf(account, strchr(safe, *name) != NULL ? "%c" : "%%%02X", (unsigned char)*name);
+  write_name(account, name);
 }
 
 void

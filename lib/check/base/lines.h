@@ -32,9 +32,11 @@ void refuse_links(void);                                  /* from here on no fil
 /* ---- The account: the statement in words */
 
 extern FILE *account;
-void account_begin(void);                          /* opens it */
-const char *account_text(void);                    /* what was written on it */
-void state_name(const char *name);                 /* in the one way that proofs write it */
+void account_begin(void);       /* opens it */
+const char *account_text(void); /* what was written on it */
+/* In the one way that proofs write it: no two names alike, and nothing but ASCII. */
+void write_name(FILE *to, const char *name);
+void state_name(const char *name);                 /* the same, on account; of an empty one "(no name)" */
 void state_shape(const size_t *dims, size_t rank); /* (2, 3); an axis of 0 is one that is not declared */
 void state_profile(char *name);                    /* frees it */
 

@@ -297,6 +297,16 @@ multiply_add(interval *y, const interval *a, const interval *b)
   interval_add(y, &t, &plus_one);
 }
 
+void
+interval_div(interval *y, const interval *a, const interval *b)
+{
+  INTERVAL(inverse);
+  mpq_inv(&inverse.lo, &b->hi);
+  mpq_inv(&inverse.hi, &b->lo);
+  interval_mul(y, a, &inverse);
+  interval_round(y);
+}
+
 /* z = q 2^p, rounded down or up; q = z / 2^p. */
 void
 fixed(integer *z, const rational *q, unsigned long p, bool up)

@@ -499,9 +499,8 @@ onnx_check_types(model *m)
 }
 
 bool
-onnx_promote(model *m, size_t i)
+onnx_promote(model *m, node *n)
 {
-  node *n = &m->nodes[i];
   const tensor *t = n->attributes;
   if (n->own || strcmp(n->op, "Constant") != 0 || n->n_out != 1 || n->n_attributes != 1 || t->value == NULL || !t->real)
     return false;

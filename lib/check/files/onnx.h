@@ -22,8 +22,8 @@ typedef struct {
 
 bool is_initializer(const model *m, const char *name); /* has the model a tensor of that name? */
 bool is_read(const model *m, const char *name);        /* is it an input of a node, or an output of the model? */
-/* The Constant node number i, of floats, gives way to an initializer of its output's name, behind the others; false where it has no floats. */
-bool onnx_promote(model *m, size_t i);
+/* A Constant node of floats gives way to an initializer of its output's name, behind the others; false where it has no floats. */
+bool onnx_promote(model *m, node *n);
 void onnx_read(model *m, bytes file);
 /* The same of what may be a recorded step. Then values have the framework's types, in any mixture: true, the recorder wrote it, and
  * types are not checked. */

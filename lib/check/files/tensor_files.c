@@ -289,7 +289,7 @@ json_numbers(bytes *h, size_t *n, size_t most)
 
 /* {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, its keys in any order. */
 static range
-safetensors_entry(tensor *t, bytes *h, bytes data)
+safetensors_entry(tensor *t, bytes *h, bytes data, bool hold)
 {
   size_t offset[2] = {0}, type = 0;
   name_index keys = {0};
@@ -306,7 +306,7 @@ safetensors_entry(tensor *t, bytes *h, bytes data)
   refuse_if(keys.n != 3 || offset[0] > offset[1], "tensor '%s': not a dtype, a shape and two offsets in order",
             t->name);
   name_index_free(&keys);
-  tensor_fill(t, type, slice(data, offset[0], offset[1] - offset[0]));
+  (hold ? tensor_hold : tensor_fill)(t, type, slice(data, offset[0], offset[1] - offset[0]));
   return (range){offset[0], offset[1]};
 }
 
@@ -324,7 +324,7 @@ skip_metadata(bytes *h)
 /* After eight bytes with its length, a header: the JSON object {"w": {...}}, with "__metadata__": {"key": "text"} perhaps. It
  * begins at once; between its tokens and at its end are blanks, or none. */
 static tensor *
-safetensors(bytes file, size_t *n)
+safetensors(bytes file, size_t *n, bool hold)
 {
   size_t length = little(take(&file, 8), 0, 8);
   refuse_if(length > 100000000, "a header of over 100000000 bytes");
@@ -342,7 +342,7 @@ safetensors(bytes file, size_t *n)
     all = grow(all, *n, sizeof *all);
     ranges = grow(ranges, *n, sizeof *ranges);
     all[*n].name = name;
-    ranges[*n] = safetensors_entry(&all[*n], &h, file);
+    ranges[*n] = safetensors_entry(&all[*n], &h, file, hold);
     ++*n;
   }
   name_index_free(&keys);
@@ -351,8 +351,8 @@ safetensors(bytes file, size_t *n)
   return all;
 }
 
-tensor *
-tensors_read(bytes file, size_t *n, name_index *names)
+static tensor *
+read_tensors(bytes file, size_t *n, name_index *names, bool hold)
 {
   name_index own = {0};
   tensor *t = NULL;
@@ -365,12 +365,24 @@ tensors_read(bytes file, size_t *n, name_index *names)
     t = npz(file, n);
   } else {
     refuse_if(file.size < 9 || file.data[8] != '{', "neither .npy nor .npz nor safetensors");
-    t = safetensors(file, n);
+    t = safetensors(file, n, hold);
   }
   for (size_t i = 0; i < *n; i++)
     expect(name_add(names != NULL ? names : &own, t[i].name), "two tensors named '%s'", t[i].name);
   name_index_free(&own);
   return t;
+}
+
+tensor *
+tensors_read(bytes file, size_t *n, name_index *names)
+{
+  return read_tensors(file, n, names, false);
+}
+
+tensor *
+tensors_hold(bytes file, size_t *n, name_index *names)
+{
+  return read_tensors(file, n, names, true);
 }
 
 tensor *

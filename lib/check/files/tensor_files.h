@@ -8,6 +8,8 @@
 /* Reads an .npy (one tensor, named x), a stored .npz or a safetensors file. Their names are put into an empty index, by their
  * numbers, or none is (NULL). */
 tensor *tensors_read(bytes file, size_t *n, name_index *names);
+/* Likewise; those of a safetensors file stay packed. */
+tensor *tensors_hold(bytes file, size_t *n, name_index *names);
 /* A batch: x, y (the target) or NULL, and arrays by the names of further inputs, all of them among the array. */
 typedef struct {
   tensor *array;

@@ -2,6 +2,7 @@
 #include "check/files/tensors.h"
 #include "check/base/allocate.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,6 +89,35 @@ tensor_entry(rational *q, const tensor *t, size_t i)
   if (shared > 1)
     x = x >> (i % shared * d->part) & ((1U << d->part) - 1);
   expect(decode(q, d, x), "tensor '%s', entry %zu: not a finite number of its type, or over 2^63 - 1", t->name, i);
+}
+
+double
+rational_double(const rational *q)
+{
+  const integer *up = mpq_numref(q), *down = mpq_denref(q);
+  unsigned long bits = mpz_sizeinbase(down, 2) - 1;
+  RATIONAL(back);
+  if (bits < 64 && mpz_scan1(down, 0) == bits && mpz_cmpabs_ui(up, 1ul << 53) < 0)
+    return (double)mpz_get_si(up) / (double)(1ul << bits);
+  double d = mpq_get_d(q);
+  if (isfinite(d))
+    mpq_set_d(&back, d);
+  return mpq_equal(&back, q) ? d : NAN;
+}
+
+double
+tensor_double(const tensor *t, size_t i)
+{
+  float f;
+  RATIONAL(q);
+  if (t->type == FLOAT) {
+    uint32_t x = (uint32_t)little(t->packed, 4 * i, 4);
+    memcpy(&f, &x, sizeof f);
+    if (isfinite(f))
+      return f;
+  }
+  tensor_entry(&q, t, i); /* which refuses what is not finite */
+  return rational_double(&q);
 }
 
 void

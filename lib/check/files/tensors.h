@@ -37,5 +37,7 @@ extern const dtype dtypes[N_DTYPES];
 void tensor_hold(tensor *t, size_t type, bytes data);
 void tensor_fill(tensor *t, size_t type, bytes data);
 void tensor_entry(rational *q, const tensor *t, size_t i); /* of a packed one; it must be finite */
+double tensor_double(const tensor *t, size_t i);           /* likewise; NaN: it is no double */
+double rational_double(const rational *q);                 /* likewise, of any number */
 
 #endif

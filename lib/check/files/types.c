@@ -13,7 +13,7 @@ static const struct {
 } signatures[] = {
     {1, "RLA", "A", "Adagrad Adam Momentum "},
     {7, "A", "A",
-     "Abs Acosh Add Asinh Atanh AveragePool BatchNormalization CausalConvWithState "
+     "Abs Acosh Add Asinh Atan Atanh AveragePool BatchNormalization CausalConvWithState "
      "Ceil Celu Clip Concat Conv ConvTranspose Cos Cosh DeformConv Div Dropout Einsum Elu Erf Exp "
      "Flatten Floor Gelu GlobalLpPool "
      "Gemm GlobalAveragePool GlobalMaxPool GroupNormalization HardSigmoid HardSwish Hardmax Identity "

@@ -3,8 +3,7 @@
 #include "check/kernel/adjoint.h"
 #include "check/base/allocate.h"
 #include "check/kernel/gradient.h"
-#include "check/kernel/evaluate.h"
-#include "check/kernel/line.h"
+#include "check/kernel/jacobian.h"
 #include "check/base/parallel.h"
 
 #include <stdlib.h>
@@ -21,8 +20,14 @@ typedef struct {
 #define UNIT (session_bits + 128) /* of adjoints: 2^-UNIT */
 
 typedef struct {
-  integer *lo, *hi;
-} ends; /* of each feature's adjoint */
+  integer lo, hi;
+} ends;
+
+/* The pass over one sample. */
+typedef struct {
+  const reverse *r;
+  ends **x; /* adjoints, [step][feature] */
+} pass;
 
 /* y += q z, rounded. */
 static void
@@ -38,187 +43,83 @@ add_rounded(integer *y, const rational *q, const integer *z, bool up)
   mpz_add(y, y, &t);
 }
 
-/* x[f] += slope * [lo, hi], rounded outward. */
+/* y += x, rounded outward. */
 static void
-add_share(ends *x, size_t f, const interval *slope, const integer *lo, const integer *hi)
+add_interval(ends *y, const interval *x)
 {
-  INTERVAL(y);
   INTEGER(z);
-  if (interval_zero(slope))
-    return;
-  if (interval_exact(slope)) {
-    bool down = mpq_sgn(&slope->lo) < 0;
-    add_rounded(&x->lo[f], &slope->lo, down ? hi : lo, false);
-    add_rounded(&x->hi[f], &slope->lo, down ? lo : hi, true);
+  fixed(&z, &x->lo, UNIT, false);
+  mpz_add(&y->lo, &y->lo, &z);
+  fixed(&z, &x->hi, UNIT, true);
+  mpz_add(&y->hi, &y->hi, &z);
+}
+
+static void
+of_ends(interval *y, const ends *x)
+{
+  unfixed(&y->lo, &x->lo, UNIT);
+  unfixed(&y->hi, &x->hi, UNIT);
+}
+
+/* The adjoint of x grows by `by` times that of entry e, rounded outward. */
+static void
+hand(const void *of, size_t s, size_t e, size_t reader, source x, const interval *by)
+{
+  const pass *b = of;
+  const ends *from = &b->x[s][e / b->r->p->net->batch];
+  ends *to = &b->x[x.step][x.from];
+  INTERVAL(y);
+  (void)reader; /* it is of the sample */
+  if (interval_exact(by)) {
+    bool down = mpq_sgn(&by->lo) < 0;
+    add_rounded(&to->lo, &by->lo, down ? &from->hi : &from->lo, false);
+    add_rounded(&to->hi, &by->lo, down ? &from->lo : &from->hi, true);
     return;
   }
-  unfixed(&y.lo, lo, UNIT);
-  unfixed(&y.hi, hi, UNIT);
-  interval_mul(&y, &y, slope);
-  fixed(&z, &y.lo, UNIT, false);
-  mpz_add(&x->lo[f], &x->lo[f], &z);
-  fixed(&z, &y.hi, UNIT, true);
-  mpz_add(&x->hi[f], &x->hi[f], &z);
+  of_ends(&y, from);
+  interval_mul(&y, &y, by);
+  add_interval(to, &y);
 }
 
-/* Through a PIECEWISE entry: its slope, or any between those of a touched kink's sides. */
+/* From step s, whose adjoints are complete; they are freed. */
 static void
-piece_back(reverse *r, size_t s, size_t e, ends *x, size_t f, const integer *lo, const integer *hi)
+step_back(const pass *b, size_t s, size_t sample)
 {
-  size_t place = r->p->place[s][e];
-  const touch *t = place >= TOUCHED && r->under == NULL ? &r->p->touched[place - TOUCHED] : NULL;
-  INTERVAL(slope);
-  if (t == NULL)
-    slope_at(r->p, s, e, r->under, &slope);
-  else if (mpq_cmp(&t->left, &t->right) < 0)
-    interval_set(&slope, &t->left, &t->right);
-  else
-    interval_set(&slope, &t->right, &t->left);
-  add_share(x, f, &slope, lo, hi);
-}
-
-/* Through a FUNCTION's entry: its derivative, which no side changes. */
-static void
-function_back(const reverse *r, const step *st, size_t e, ends *x, size_t f, const integer *lo, const integer *hi)
-{
-  INTERVAL(slope);
-  function_slope(&slope, st->of, argument(r->p, st, e));
-  add_share(x, f, &slope, lo, hi);
-}
-
-/* Through a SOFTMAX entry: y_e ([e = i] - y_i) is its derivative by what entry i of the line reads. */
-static void
-softmax_back(const reverse *r, size_t s, size_t e, ends *x, const integer *lo, const integer *hi)
-{
-  const point *p = r->p;
+  const point *p = b->r->p;
   const step *st = &p->net->steps[s];
-  expect(!st->log, "adjoints behind a LogSoftmax");
-  for (size_t i = 0; i < st->length; i++) {
-    size_t at = line_entry(p, st, e, i);
-    source to = read_by(p, st, at);
-    INTERVAL(by);
-    if (to.step >= PADDING || !p->net->steps[to.step].varies)
+  const jacobian j = {p, b->r->under, false, hand, b};
+  for (size_t f = 0; f < st->n; f++) {
+    const ends *x = &b->x[s][f];
+    size_t e = f * p->net->batch + sample, place = p->place[s] != NULL ? p->place[s][e] : 0;
+    if (s < b->r->first || !st->varies || (mpz_sgn(&x->lo) == 0 && mpz_sgn(&x->hi) == 0))
       continue;
-    if (at == e)
-      interval_set(&by, &plus_one, &plus_one);
-    interval_add(&by, value_at(p, s, at), &minus_one);
-    interval_mul(&by, &by, value_at(p, s, e));
-    add_share(&x[to.step], to.from, &by, lo, hi);
+    if (place >= TOUCHED)
+      of_ends(&b->r->adjoint[place - TOUCHED], x);
+    jacobian_row(&j, s, e, false);
   }
-}
-
-/* Through a WINDOW's entry: to the largest; of a touched window to its options, each with any share when there are no
- * slopes. */
-static void
-window_back(reverse *r, size_t s, size_t e, ends *x, const integer *lo, const integer *hi)
-{
-  size_t place = r->p->place[s][e], batch = r->p->net->batch;
-  INTERVAL(share);
-  mpq_set(&share.hi, &plus_one);
-  if (place < TOUCHED) {
-    source to = term_at(r->p, &r->p->net->steps[s], e, place).x;
-    add_share(&x[to.step], to.from, &exactly_one, lo, hi);
-    return;
-  }
-  const touch *t = &r->p->touched[place - TOUCHED];
-  for (size_t o = 0; o < t->n; o++) {
-    if (r->under != NULL)
-      interval_set(&share, &r->under[t->slope + o], &r->under[t->slope + o]);
-    add_share(&x[t->from], t->at[o] / batch, &share, lo, hi);
-  }
-}
-
-/* Through a factor. */
-static void
-term_back(const step *st, factor by, ends *x, size_t f, const integer *lo, const integer *hi)
-{
-  INTERVAL(q);
-  if (st->kind == OVER_ROOT) {
-    add_share(x, f, &st->root[by.at], lo, hi);
-    return;
-  }
-  weigh(st, &by, false, &q.lo);
-  mpq_set(&q.hi, &q.lo);
-  add_share(x, f, &q, lo, hi);
-}
-
-/* Through other entries, term by term. */
-static void
-terms_back(reverse *r, size_t s, size_t e, ends *x, const integer *lo, const integer *hi)
-{
-  const step *st = &r->p->net->steps[s];
-  for (size_t i = 0; i < st->width; i++) {
-    source to = term_at(r->p, st, e, i).x;
-    if (to.step >= PADDING || !r->p->net->steps[to.step].varies)
-      continue;
-    if (st->kind == PIECEWISE)
-      piece_back(r, s, e, &x[to.step], to.from, lo, hi);
-    else if (st->kind == FUNCTION)
-      function_back(r, st, e, &x[to.step], to.from, lo, hi);
-    else if (st->kind == PRODUCT) {
-      source by = term_at(r->p, st, e, i ^ 1).x;
-      add_share(&x[to.step], to.from, value_at(r->p, by.step, entry_of(r->p, by, e)), lo, hi);
-    } else
-      term_back(st, term_at(r->p, st, e, i).by, &x[to.step], to.from, lo, hi);
-  }
-}
-
-/* The adjoint of entry e, which is complete, to what step s reads. */
-static void
-entry_back(reverse *r, size_t s, size_t e, ends *x)
-{
-  const step *st = &r->p->net->steps[s];
-  size_t f = e / r->p->net->batch, place = r->p->place[s] != NULL ? r->p->place[s][e] : 0;
-  const integer *lo = &x[s].lo[f], *hi = &x[s].hi[f];
-  const touch *t = place >= TOUCHED ? &r->p->touched[place - TOUCHED] : NULL;
-  if (t != NULL) {
-    unfixed(&r->adjoint[place - TOUCHED].lo, lo, UNIT);
-    unfixed(&r->adjoint[place - TOUCHED].hi, hi, UNIT);
-  }
-  if (st->kind == WINDOW)
-    window_back(r, s, e, x, lo, hi);
-  else if (st->kind == SOFTMAX)
-    softmax_back(r, s, e, x, lo, hi);
-  else
-    terms_back(r, s, e, x, lo, hi);
+  for (size_t f = 0; f < st->n; f++)
+    mpz_clears(&b->x[s][f].lo, &b->x[s][f].hi, NULL);
+  free(b->x[s]);
 }
 
 static void
 sample_back(void *of, size_t sample)
 {
-  reverse *r = of;
+  const reverse *r = of;
   const network *net = r->p->net;
-  const interval *by = r->loss;
   if (!r->needed[sample])
     return;
-  ends *x = allocate(net->n_steps, sizeof *x);
+  const pass b = {r, allocate(net->n_steps, sizeof *b.x)};
   for (size_t s = 0; s < net->n_steps; s++) {
-    x[s].lo = allocate(net->steps[s].n, sizeof(integer));
-    x[s].hi = allocate(net->steps[s].n, sizeof(integer));
-    for (size_t f = 0; f < net->steps[s].n; f++) {
-      x[s].lo[f] = integer_zero();
-      x[s].hi[f] = integer_zero();
-    }
-  }
-  for (size_t i = 0; i < net->n_outputs; i++) {
-    INTEGER(z);
-    fixed(&z, &by[sample * net->n_outputs + i].lo, UNIT, false);
-    mpz_add(&x[net->output].lo[net->map[i]], &x[net->output].lo[net->map[i]], &z);
-    fixed(&z, &by[sample * net->n_outputs + i].hi, UNIT, true);
-    mpz_add(&x[net->output].hi[net->map[i]], &x[net->output].hi[net->map[i]], &z);
-  }
-  for (size_t s = net->n_steps; s-- > 0;) {
-    for (size_t f = 0; s >= r->first && f < net->steps[s].n; f++) {
-      bool any = mpz_sgn(&x[s].lo[f]) != 0 || mpz_sgn(&x[s].hi[f]) != 0;
-      if (any && net->steps[s].varies)
-        entry_back(r, s, f * net->batch + sample, x);
-    }
+    b.x[s] = allocate(net->steps[s].n, sizeof **b.x);
     for (size_t f = 0; f < net->steps[s].n; f++)
-      mpz_clears(&x[s].lo[f], &x[s].hi[f], NULL);
-    free(x[s].lo);
-    free(x[s].hi);
+      b.x[s][f] = (ends){integer_zero(), integer_zero()};
   }
-  free(x);
+  for (size_t i = 0; i < net->n_outputs; i++)
+    add_interval(&b.x[net->output][net->map[i]], &r->loss[sample * net->n_outputs + i]);
+  for (size_t s = net->n_steps; s-- > 0;)
+    step_back(&b, s, sample);
+  free(b.x);
 }
 
 /* The loss's derivatives by its outputs, times the number that its mean is divided by: of adjoints only signs and

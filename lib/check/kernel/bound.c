@@ -88,10 +88,7 @@ static void
 option_row(bounds *b, const cell *c, size_t k, size_t o)
 {
   const touch *t = &b->p->touched[k];
-  if (t->n > 2)
-    whole_row(b->p, c, k, o + 1, 0);
-  else
-    kink_row(b->p, c, k, is_window(t) ? o + 1 : 0, 0);
+  kink_row(b->p, c->slope, c, k, is_window(t) ? o + 1 : 0, 0, t->n <= 2);
 }
 
 /* The rows of touched kink j, n numbers each, of which none is zero. */
@@ -176,7 +173,7 @@ join_gains(bounds *b)
 
 /* ---- The tree */
 
-bounds *
+static bounds *
 bound_begin(const point *of, cell *c, const rational *ad)
 {
   size_t n = of->n_touched, all = 0;
@@ -206,19 +203,19 @@ bound_begin(const point *of, cell *c, const rational *ad)
   return b;
 }
 
-const cell *
+static const cell *
 bound_open(const bounds *b)
 {
   return &b->unsided;
 }
 
-bool
+static bool
 bound_branches(const bounds *b, const cell *c, size_t k)
 {
   return b->as[k] == k && c->side[k] == 0;
 }
 
-void
+static void
 bound_leaf(const bounds *b, const cell *c)
 {
   INTERVAL(sum);
@@ -237,3 +234,5 @@ bound_leaf(const bounds *b, const cell *c)
   require(interval_sign(&sum, "whether AD's output is separated from these cells") < 0,
           "AD's output is not separated from these cells");
 }
+
+const bound_rules open_bounds = {bound_begin, bound_open, bound_branches, bound_leaf};

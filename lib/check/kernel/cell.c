@@ -60,7 +60,7 @@ piece_degree(cell *c, const point *p, size_t s, size_t e, bool tree)
     mpq_set(&c->slope[p->touched[k].slope], c->side[k] > 0 ? &p->touched[k].right : &p->touched[k].left);
     c->flat[k] = x == 0;
     if (tree && x == 1 && c->side[k] == 0) {
-      kink_row(p, c, k, 0, 0);
+      kink_row(p, c->slope, c, k, 0, 0, true);
       c->flat[k] = zeros(p->net->gradient, p->net->n_wrt);
     }
     if (c->flat[k] || c->side[k] == 0)
@@ -78,7 +78,7 @@ static bool
 all_alike(const point *p, const cell *c, size_t k)
 {
   for (size_t o = 1; o < p->touched[k].n; o++) {
-    kink_row(p, c, k, 0, o);
+    kink_row(p, c->slope, c, k, 0, o, true);
     if (!zeros(p->net->gradient, p->net->n_wrt))
       return false;
   }

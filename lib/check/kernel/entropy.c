@@ -9,7 +9,7 @@
 static const interval *
 output_value(const point *p, size_t sample, size_t i)
 {
-  return value_at(p, p->net->output, p->net->map[i] * p->net->batch + sample);
+  return value_at(p, p->net->output, output_entry(p, sample * p->net->n_outputs + i));
 }
 
 static bool

@@ -142,11 +142,15 @@ centred(const point *p, const step *st, size_t e)
   return c;
 }
 
-static void
-root_of(const point *p, const step *st, size_t e, interval *r)
+void
+inverse_root_at(const point *p, const step *st, size_t e, interval *r)
 {
+  if (st->kind == OVER_ROOT) {
+    interval_set(r, &st->root[term_at(p, st, e, 0).by.at].lo, &st->root[term_at(p, st, e, 0).by.at].hi);
+    return;
+  }
   interval *c = centred(p, st, e);
-  inverse_root(r, c, line_length(p, st), &st->at[0], 0);
+  inverse_root(r, c, line_length(p, st), &st->at[0]);
   intervals_free(c, line_length(p, st));
 }
 
@@ -157,7 +161,7 @@ normalize_values(const point *p, size_t s, size_t e)
   size_t m = line_length(p, st);
   interval *y = centred(p, st, e);
   INTERVAL(r);
-  inverse_root(&r, y, m, &st->at[0], 0);
+  inverse_root(&r, y, m, &st->at[0]);
   for (size_t i = 0; i < m; i++) {
     interval_mul(&y[i], &y[i], &r);
     interval_round(&y[i]);
@@ -286,7 +290,7 @@ normalize_tangents(const motion *d, size_t s, size_t e)
   }
   if (!still) {
     centre(g, m);
-    root_of(d->p, st, e, &r);
+    inverse_root_at(d->p, st, e, &r);
   }
   for (size_t i = 0; i < m; i++) {
     size_t at = line_entry(d->p, st, e, i);

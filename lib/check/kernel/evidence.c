@@ -4,17 +4,14 @@
 #include "check/base/lines.h"
 #include "check/base/tree.h"
 #include "check/kernel/behind.h"
-#include "check/kernel/bound.h"
 #include "check/kernel/cell.h"
 #include "check/kernel/factor.h"
 #include "check/kernel/gradient.h"
 #include "check/kernel/names.h"
 #include "check/kernel/near.h"
 #include "check/kernel/question.h"
-#include "check/kernel/simplex.h"
 #include "check/kernel/statement.h"
 #include "check/kernel/window.h"
-#include "check/kernel/zone.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +26,8 @@ typedef struct {
   tree_path path;
   size_t *branched;       /* in a tree: the touched kinks above */
   const interval *output; /* of AD, along the vector that separates it */
-  bounds *open;           /* NULL: the leaves are cells */
+  const output_rules *rules;
+  bounds *open; /* NULL: the leaves are cells */
 } claim;
 
 /* The cell with the sides in c is realized, by the directions that follow. */
@@ -46,7 +44,7 @@ check_cell(claim *q)
     note_moves(q->p, &q->c, &d, found);
     tangents_free(&d);
   }
-  must_move_or_rest(q->p, &q->c, found);
+  must_move(q->p, &q->c, found, true);
   free(found);
 }
 
@@ -235,25 +233,12 @@ check_dead(claim *q, const cell *given)
             "%s: its argument is not affine, nor is it but for a factor", kink(q->p, k).text);
     if (q->c.side[k] < 0)
       mpq_neg(&value, &value);
-    kink_row(q->p, given, k, a, b);
+    kink_row(q->p, given->slope, given, k, a, b, true);
     add_gradient(q, &value);
     next = t->slope + b + 1;
     require(!zeros(q->net->gradient, q->net->n_wrt), "%s: its argument has derivative zero", kink(q->p, k).text);
   }
   require(zeros(q->sum, q->net->n_wrt), "the combination of the derivatives is not zero");
-}
-
-/* to += by * the derivative of the loss along the moves under those slopes, of a leaf or of AD. */
-static void
-add_tangent(claim *q, interval *to, const rational *slope, const rational *by, bool leaf)
-{
-  INTERVAL(t);
-  motion d = tangents(q->p, slope);
-  if (leaf)
-    must_be_still(q->p, &q->c, &d);
-  tangent_loss(&t, &d);
-  tangents_free(&d);
-  interval_add(to, &t, by);
 }
 
 /* `leaf`: along v AD's output exceeds the gradient under the sides. */
@@ -263,7 +248,7 @@ check_leaf(claim *q)
   INTERVAL(margin);
   cell_settle(&q->c, q->p, true);
   interval_add(&margin, q->output, &plus_one);
-  add_tangent(q, &margin, q->c.slope, &minus_one, true);
+  add_loss_tangent(&margin, q->p, q->c.slope, &minus_one, &q->c);
   require(interval_sign(&margin, "whether AD's output is separated from this cell") > 0,
           "AD's output is not separated from this cell");
 }
@@ -274,7 +259,7 @@ read_branch(claim *q)
 {
   size_t k = next_number(), depth = q->path.depth;
   bool after = depth == 0 || k > q->branched[depth - 1];
-  require(k < q->p->n_touched && (q->open != NULL ? bound_branches(q->open, &q->c, k) : after),
+  require(k < q->p->n_touched && (q->open != NULL ? q->rules->bounds->branches(q->open, &q->c, k) : after),
           "a branch on a touched kink after those above is expected");
   q->branched[depth] = k;
   return is_window(&q->p->touched[k]) ? q->p->touched[k].n : 2;
@@ -290,9 +275,9 @@ read_tree(void *of)
   if (!dead)
     next_line("leaf");
   if (dead)
-    check_dead(q, q->open != NULL ? bound_open(q->open) : &q->c);
+    check_dead(q, q->open != NULL ? q->rules->bounds->open(q->open) : &q->c);
   else if (q->open != NULL)
-    bound_leaf(q->open, &q->c);
+    q->rules->bounds->leaf(q->open, &q->c);
   else
     check_leaf(q);
   return dead ? TREE_REFUTED : TREE_LEAF;
@@ -334,9 +319,9 @@ check_separator(claim *q, bool bound)
   q->branched = allocate(q->p->n_touched, sizeof *q->branched);
   q->output = &output;
   if (bound)
-    q->open = bound_begin(q->p, &q->c, q->ad);
+    q->open = q->rules->bounds->begin(q->p, &q->c, q->ad);
   else
-    add_tangent(q, &output, q->ad, &plus_one, false);
+    add_loss_tangent(&output, q->p, q->ad, &plus_one, NULL);
   next_line("tree");
   fprintf(account, "%s near the weights: at most %zu\n", bound ? "Families of sign patterns" : "Sign patterns",
           tree_read(&q->path, &rules, q));
@@ -358,9 +343,9 @@ check_evidence(claim *q, const char *verdict)
   } else if (strcmp(word, "hull") == 0 && !outside) {
     check_hull(q, bouligand);
   } else if (strcmp(word, "compensation") == 0 && bouligand) {
-    check_compensation(q->p);
+    q->rules->compensation(q->p);
   } else if (strcmp(word, "simplices") == 0 && !outside) {
-    check_simplices(q->p, &q->c, q->ad, bouligand);
+    q->rules->simplices(q->p, &q->c, q->ad, bouligand);
   } else {
     bool bound = strcmp(word, "bound") == 0;
     require((bound || strcmp(word, "separator") == 0) && outside, "'%s' does not prove %s", word, verdict);
@@ -392,9 +377,9 @@ read_proxies(claim *q)
 }
 
 void
-check_output(point *p, const char *verdict)
+check_output(point *p, const char *verdict, const output_rules *rules)
 {
-  claim q = {.p = p, .net = p->net};
+  claim q = {.p = p, .net = p->net, .rules = rules};
   read_loss(p);
   read_wrt(p->net);
   q.sum = allocate(p->net->n_wrt, sizeof *q.sum); /* numbers once they are needed */

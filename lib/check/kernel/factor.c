@@ -252,8 +252,7 @@ one_root(const combination *f, size_t s)
       continue;
     if (first == NONE)
       first = e;
-    if (st->kind == NORMALIZE ? line_entry(f->p, st, e, 0) != line_entry(f->p, st, first, 0)
-                              : term_at(f->p, st, e, 0).by.at != term_at(f->p, st, first, 0).by.at)
+    if (!same_root(f->p, st, e, first))
       return false;
   }
   return true;
@@ -308,13 +307,6 @@ through_step(combination *f, size_t s)
   return ON;
 }
 
-static void
-forget(combination *f, size_t s)
-{
-  for (size_t e = 0; e < entries(f->p, s); e++)
-    mpq_set(&f->of[s][e], &zero);
-}
-
 /* From entry a of step s, less b where that is another, plus *number: did the way end? Then *number is what was added up. */
 static bool
 way_ends(const point *p, const cell *c, size_t s, size_t a, size_t b, rational *number)
@@ -330,7 +322,6 @@ way_ends(const point *p, const cell *c, size_t s, size_t a, size_t b, rational *
     if (zeros(f.of[t], entries(p, t)))
       continue;
     found = !take_constants(&f, t) ? NO : is_affine(&f, t) ? YES : t == 0 ? NO : through_step(&f, t);
-    forget(&f, t);
   }
   for (size_t t = 0; t <= s; t++)
     rationals_free(f.of[t], entries(p, t));

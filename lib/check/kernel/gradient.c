@@ -2,31 +2,15 @@
 #include "check/kernel/gradient.h"
 #include "check/base/allocate.h"
 #include "check/base/elementary.h"
+#include "check/kernel/jacobian.h"
 #include "check/kernel/line.h"
 
 #include <stdlib.h>
 
-/* The output's entry i, of feature i % n_outputs in sample i / n_outputs. */
-static size_t
+size_t
 output_entry(const point *p, size_t i)
 {
   return p->net->map[i % p->net->n_outputs] * p->net->batch + i / p->net->n_outputs;
-}
-
-bool
-loss_ignores(const point *p, size_t sample)
-{
-  const tensor *ignored = p->net->own.ignored;
-  return ignored != NULL && mpq_equal(&p->target->value[sample], ignored->value);
-}
-
-size_t
-loss_counted(const point *p)
-{
-  size_t n = 0;
-  for (size_t b = 0; b < p->net->batch; b++)
-    n += !loss_ignores(p, b);
-  return n;
 }
 
 /* d, the n outputs of a sample, become the derivative of its cross entropy by them. */
@@ -106,12 +90,10 @@ is_nothing(const passage *b, size_t s, size_t at)
 
 /* The adjoint of what entry `reader` of step s has from x grows by `by` times that of entry e. */
 static void
-hand(const passage *b, size_t s, size_t e, size_t reader, source x, const interval *by)
+hand(const void *of, size_t s, size_t e, size_t reader, source x, const interval *by)
 {
-  size_t apart = b->p->net->apart, from = e / apart;
-  if (x.step >= PADDING || interval_zero(by))
-    return;
-  size_t to = entry_of(b->p, x, reader) / apart;
+  const passage *b = of;
+  size_t apart = b->p->net->apart, from = e / apart, to = entry_of(b->p, x, reader) / apart;
   if (b->unknown[s][from] || !interval_exact(by))
     b->unknown[x.step][to] = true;
   else
@@ -151,31 +133,6 @@ hand_parameter(const passage *b, size_t s, size_t e, const term *t, rational *q)
   add_multiple(to, &x->lo, q);
 }
 
-/* ---- Roots */
-
-static bool
-same_root(const point *p, size_t s, size_t e, size_t e2)
-{
-  const step *st = &p->net->steps[s];
-  if (st->kind == NORMALIZE)
-    return line_entry(p, st, e, 0) == line_entry(p, st, e2, 0);
-  return term_at(p, st, e, 0).by.at == term_at(p, st, e2, 0).by.at;
-}
-
-static bool
-rational_root(const point *p, size_t s, size_t e)
-{
-  const step *st = &p->net->steps[s];
-  if (st->kind == OVER_ROOT)
-    return interval_exact(&st->root[term_at(p, st, e, 0).by.at]);
-  size_t m = line_length(p, st);
-  interval *c = centred(p, st, e);
-  INTERVAL(r);
-  inverse_root(&r, c, m, &st->at[0], 0);
-  intervals_free(c, m);
-  return interval_exact(&r);
-}
-
 /* Is all that is on its way at entries of step s which are multiplied by one irrational root? Then it is a factor of the
  * gradient. (A rational one is no obstacle.) */
 static bool
@@ -192,137 +149,26 @@ one_root(const passage *b, size_t s, size_t sample)
     for (size_t e = sample; e < entries(p, t); e += p->net->apart) {
       if (is_nothing(b, t, e / p->net->apart))
         continue;
-      if (t < s || (first != NONE && !same_root(p, s, first, e)))
+      if (t < s || (first != NONE && !same_root(p, &p->net->steps[s], first, e)))
         return false;
       first = e;
     }
-  return first != NONE && !rational_root(p, s, first);
+  if (first == NONE)
+    return false;
+  INTERVAL(root);
+  inverse_root_at(p, &p->net->steps[s], first, &root);
+  return !interval_exact(&root);
 }
 
-/* q / sqrt(...), q alone where the root is left out. */
+/* To the parameters in wrt by which entry e multiplies what it reads. */
 static void
-root_back(const passage *b, size_t s, size_t e, bool leave_out)
-{
-  const term t = term_at(b->p, &b->p->net->steps[s], e, 0);
-  hand(b, s, e, e, t.x, leave_out ? &exactly_one : &b->p->net->steps[s].root[t.by.at]);
-}
-
-/* The column of the derivative at e times e's adjoint: r (m [i = e] - 1 - y[i] y[e]). With c = m (x - mean) the product
- * y[i] y[e] is c[i] c[e] r^2, which is rational where c is. */
-static void
-normalize_back(const passage *b, size_t s, size_t e, bool leave_out)
-{
-  const point *p = b->p;
-  const step *st = &p->net->steps[s];
-  size_t m = line_length(p, st), own = 0;
-  interval *c = centred(p, st, e);
-  INTERVAL(r);
-  INTERVAL(square);
-  RATIONAL(all);
-  while (line_entry(p, st, e, own) != e)
-    own++;
-  inverse_square(&square, c, m, &st->at[0]);
-  if (leave_out)
-    interval_set(&r, &plus_one, &plus_one);
-  else
-    inverse_root(&r, c, m, &st->at[0], 0);
-  mpq_set_ui(&all, m, 1);
-  for (size_t i = 0; i < m; i++) {
-    size_t at = line_entry(p, st, e, i);
-    INTERVAL(by);
-    INTERVAL(t);
-    if (i == own)
-      interval_add(&by, &exactly_one, &all);
-    interval_add(&by, &exactly_one, &minus_one);
-    interval_mul(&t, &c[i], &c[own]);
-    interval_mul(&t, &t, &square);
-    interval_add(&by, &t, &minus_one);
-    interval_mul(&by, &by, &r);
-    hand(b, s, e, at, read_by(p, st, at), &by);
-  }
-  intervals_free(c, m);
-}
-
-/* ---- Other steps */
-
-/* The slope of a quotient, a root or a logarithm may be rational; that of no other function counts as such. */
-static void
-function_back(const passage *b, size_t s, size_t e)
+parameters_back(const passage *b, size_t s, size_t e)
 {
   const step *st = &b->p->net->steps[s];
-  INTERVAL(by);
-  mpq_set_ui(&by.hi, 1, 1);
-  if (function_has_domain(st->of))
-    function_slope(&by, st->of, argument(b->p, st, e));
-  hand(b, s, e, e, read_by(b->p, st, e), &by);
-}
-
-/* y_e ([e = i] - y_i), the derivative of entry e by what entry i reads, which is rational where the line's entries are: where
- * all are equal. Of the logarithm nothing is. Nothing comes from an entry that is alone in its line: it is always 1. */
-static void
-softmax_back(const passage *b, size_t s, size_t e)
-{
-  const step *st = &b->p->net->steps[s];
-  INTERVAL(any);
-  mpq_set_ui(&any.hi, 1, 1);
-  for (size_t i = 0; st->length > 1 && i < st->length; i++) {
-    size_t at = line_entry(b->p, st, e, i);
-    INTERVAL(by);
-    if (at == e)
-      interval_set(&by, &plus_one, &plus_one);
-    interval_add(&by, value_at(b->p, s, at), &minus_one);
-    interval_mul(&by, &by, value_at(b->p, s, e));
-    hand(b, s, e, at, read_by(b->p, st, at), !st->log && interval_exact(&by) ? &by : &any);
-  }
-}
-
-/* To each factor what the other is. */
-static void
-product_back(const passage *b, size_t s, size_t e)
-{
-  const step *st = &b->p->net->steps[s];
-  for (size_t i = 0; i < st->width; i++) {
-    source x = term_at(b->p, st, e, i).x, by = term_at(b->p, st, e, i ^ 1).x;
-    if (b->p->net->steps[x.step].varies)
-      hand(b, s, e, e, x, value_at(b->p, by.step, entry_of(b->p, by, e)));
-  }
-}
-
-static void
-window_back(const passage *b, size_t s, size_t e)
-{
-  const point *p = b->p;
-  size_t from = read_step(&p->net->steps[s]), alone;
-  const size_t *at;
-  const rational *by;
-  for (size_t n = options(p, s, e, b->slope, &at, &by, &alone), o = 0; o < n; o++) {
-    INTERVAL(share);
-    interval_set(&share, by != NULL ? &by[o] : &zero, by != NULL ? &by[o] : &plus_one);
-    hand(b, s, e, e, (source){from, at[o] / p->net->batch}, &share);
-  }
-}
-
-static void
-terms_back(const passage *b, size_t s, size_t e)
-{
-  const point *p = b->p;
-  const step *st = &p->net->steps[s];
   RATIONAL(q);
-  INTERVAL(by);
   for (size_t i = 0; i < st->width; i++) {
-    const term t = term_at(p, st, e, i);
-    bool weighs = b->whole && t.by.w != NULL && t.by.w->wrt && (st->kind != PIECEWISE || p->place[s][e] == 0);
-    if (t.x.step == PADDING)
-      continue;
-    if (st->kind == PIECEWISE) {
-      slope_at(p, s, e, b->slope, &by);
-    } else {
-      weigh(st, &t.by, false, &q);
-      interval_set(&by, &q, &q);
-    }
-    if (t.x.step != NONE && p->net->steps[t.x.step].varies)
-      hand(b, s, e, e, t.x, &by);
-    if (!weighs)
+    const term t = term_at(b->p, st, e, i);
+    if (t.x.step == PADDING || t.by.w == NULL || !t.by.w->wrt)
       continue;
     weigh(st, &t.by, true, &q);
     hand_parameter(b, s, e, &t, &q);
@@ -347,34 +193,31 @@ static void
 step_back(const passage *b, size_t s, size_t sample)
 {
   const step *st = &b->p->net->steps[s];
+  const jacobian j = {b->p, b->slope, true, hand, b};
+  const bool smooth = st->kind == SOFTMAX || st->kind == FUNCTION;
   size_t apart = b->p->net->apart;
-  bool root = st->varies && (st->kind == OVER_ROOT || st->kind == NORMALIZE),
-       leave_out = root && one_root(b, s, sample);
+  bool rootless = st->varies && (st->kind == OVER_ROOT || st->kind == NORMALIZE) && one_root(b, s, sample);
   for (size_t e = sample; e < entries(b->p, s); e += apart) {
     if (is_nothing(b, s, e / apart))
       continue;
     mpq_canonicalize(&b->adjoint[s][e / apart]);
     note_origin(b->origins, b->p, s, e);
-    const bool smooth = st->kind == SOFTMAX || st->kind == FUNCTION;
-    if (!st->varies || (smooth && b->c != NULL && b->c->degree[s][e] == 0))
-      ; /* constant */
-    else if (st->kind == OVER_ROOT)
-      root_back(b, s, e, leave_out);
-    else if (st->kind == NORMALIZE)
-      normalize_back(b, s, e, leave_out);
-    else if (st->kind == FUNCTION)
-      function_back(b, s, e);
-    else if (st->kind == SOFTMAX)
-      softmax_back(b, s, e);
-    else if (st->kind == PRODUCT)
-      product_back(b, s, e);
-    else if (st->kind == WINDOW)
-      window_back(b, s, e);
-    else
-      terms_back(b, s, e);
+    if (st->varies && !(smooth && b->c != NULL && b->c->degree[s][e] == 0)) { /* else constant */
+      jacobian_row(&j, s, e, rootless);
+      if (b->whole && (st->kind == LINEAR || (st->kind == PIECEWISE && b->p->place[s][e] == 0)))
+        parameters_back(b, s, e);
+    }
     mpq_set(&b->adjoint[s][e / apart], &zero);
     b->unknown[s][e / apart] = false;
   }
+}
+
+/* All adjoints of a sample, or of all that are coupled. */
+static void
+steps_back(const passage *b, size_t sample)
+{
+  for (size_t s = b->p->net->n_steps; s-- > 0;)
+    step_back(b, s, sample);
 }
 
 /* Is a kink touched in the sample (or in any, when they are coupled)? */
@@ -478,8 +321,7 @@ loss_back(passage *b, bool of_touched)
       else
         b->unknown[net->output][e / apart] = true;
     }
-    for (size_t s = net->n_steps; s-- > 0;)
-      step_back(b, s, sample);
+    steps_back(b, sample);
   }
   intervals_free(by, n);
 }
@@ -521,8 +363,7 @@ seeded_origins(const point *p, const cell *c, size_t sample, const rational *see
   for (size_t i = 0; i < net->n_outputs; i++)
     add_multiple(&b.adjoint[net->output][output_entry(p, sample * net->n_outputs + i) / net->apart], &seed[i],
                  &plus_one);
-  for (size_t s = net->n_steps; s-- > 0;)
-    step_back(&b, s, sample);
+  steps_back(&b, sample);
   passage_end(&b);
 }
 
@@ -536,8 +377,7 @@ kink_back(passage *b, size_t k, size_t option, size_t over)
   add_multiple(&b->adjoint[t->from][t->at[option] / apart], &plus_one, &plus_one);
   if (t->n > 1)
     add_multiple(&b->adjoint[t->from][t->at[over] / apart], &plus_one, &minus_one);
-  for (size_t s = p->net->n_steps; s-- > 0;)
-    step_back(b, s, t->entry % apart);
+  steps_back(b, t->entry % apart);
 }
 
 bool
@@ -559,13 +399,7 @@ kink_origins(const point *p, const cell *c, size_t k, size_t over, origins *of)
 }
 
 void
-kink_row(const point *p, const cell *c, size_t k, size_t option, size_t over)
+kink_row(const point *p, const rational *slope, const cell *c, size_t k, size_t option, size_t over, bool up_to_a_root)
 {
-  require(kink_gradient(p, c->slope, c, k, option, over, true), irrational);
-}
-
-void
-whole_row(const point *p, const cell *c, size_t k, size_t option, size_t over)
-{
-  require(kink_gradient(p, c->slope, c, k, option, over, false), irrational);
+  require(kink_gradient(p, slope, c, k, option, over, up_to_a_root), irrational);
 }

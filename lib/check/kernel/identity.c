@@ -291,24 +291,11 @@ same_as(const point *p, size_t s, size_t e)
   return p->same[s][e % apart][e / apart];
 }
 
-/* Room for the steps before this one, too: of those behind the last window nothing is kept otherwise. */
-static void
-reach(const point *p, size_t end)
-{
-  for (size_t s = 0; s < end; s++) {
-    if (p->degree[s] == NULL)
-      p->degree[s] = allocate(entries(p, s), 1);
-    if (p->same[s] == NULL)
-      p->same[s] = allocate(p->net->apart, sizeof **p->same);
-  }
-}
-
 int
 one_identity_turned(const point *p, size_t s, size_t e, size_t s2, size_t e2)
 {
   if (e % p->net->apart != e2 % p->net->apart)
     return 0;
-  reach(p, (s > s2 ? s : s2) + 1);
   size_t a = same_as(p, s, e), b = same_as(p, s2, e2);
   return a == b ? 1 : a % 2 == 0 && b == turned_number(a) ? -1 : 0;
 }
@@ -316,7 +303,7 @@ one_identity_turned(const point *p, size_t s, size_t e, size_t s2, size_t e2)
 void
 identities_forget(const point *p, size_t sample)
 {
-  for (size_t s = 0; s < p->last_window; s++) {
+  for (size_t s = 0; s < p->net->n_steps; s++) {
     free(p->same[s][sample]);
     p->same[s][sample] = NULL;
   }

@@ -4,6 +4,15 @@
 #include "check/kernel/line.h"
 #include "check/base/elementary.h"
 
+/* y = 1 / x, x being a root or its square. */
+static void
+invert(interval *y, const interval *x)
+{
+  interval_sign(x, "whether a root is zero");
+  mpq_inv(&y->lo, &x->hi);
+  mpq_inv(&y->hi, &x->lo);
+}
+
 /* ---- Division by the roots of statistics, in an OVER_ROOT step */
 
 /* To as many bits as near values have. */
@@ -19,9 +28,7 @@ root_prepare(step *st)
     mpq_add(&q, &w->value[i], &st->at[0]);
     sqrt_end(&root.lo, &q, false);
     sqrt_end(&root.hi, &q, true);
-    interval_sign(&root, "whether a root is zero");
-    mpq_inv(&st->root[i].lo, &root.hi);
-    mpq_inv(&st->root[i].hi, &root.lo);
+    invert(&st->root[i], &root);
     interval_round(&st->root[i]);
   }
   session_set_bits(session_bits - GUARD);
@@ -46,6 +53,14 @@ source
 read_by(const point *p, const step *st, size_t e)
 {
   return term_at(p, st, e, 0).x;
+}
+
+bool
+same_root(const point *p, const step *st, size_t e, size_t e2)
+{
+  if (st->kind == NORMALIZE)
+    return line_entry(p, st, e, 0) == line_entry(p, st, e2, 0);
+  return term_at(p, st, e, 0).by.at == term_at(p, st, e2, 0).by.at;
 }
 
 /* An entry that is alone is its mean, whatever is known of it. */
@@ -94,19 +109,15 @@ inverse_square(interval *r, const interval *c, size_t m, const rational *epsilon
 {
   INTERVAL(q);
   radicand(&q, c, m, epsilon);
-  interval_sign(&q, "whether a root is zero");
-  mpq_inv(&r->lo, &q.hi);
-  mpq_inv(&r->hi, &q.lo);
+  invert(r, &q);
 }
 
 /* Encloses the root. */
 static void
-root_of_line(interval *root, const interval *c, size_t m, const rational *epsilon, unsigned long more)
+root_of_line(interval *root, const interval *c, size_t m, const rational *epsilon)
 {
   INTERVAL(q);
   radicand(&q, c, m, epsilon);
-  mpq_mul_2exp(&q.lo, &q.lo, 2 * more);
-  mpq_mul_2exp(&q.hi, &q.hi, 2 * more);
   sqrt_end(&root->lo, &q.lo, false);
   sqrt_end(&root->hi, &q.hi, true);
 }
@@ -116,19 +127,15 @@ is_root_known(const interval *c, size_t m, const rational *epsilon)
 {
   INTERVAL(root);
   INTEGER(z);
-  root_of_line(&root, c, m, epsilon, 0);
+  root_of_line(&root, c, m, epsilon);
   fixed(&z, &root.lo, session_bits, false);
   return mpz_sgn(&z) > 0;
 }
 
 void
-inverse_root(interval *r, const interval *c, size_t m, const rational *epsilon, unsigned long more)
+inverse_root(interval *r, const interval *c, size_t m, const rational *epsilon)
 {
   INTERVAL(root);
-  root_of_line(&root, c, m, epsilon, more);
-  interval_sign(&root, "whether a root is zero");
-  mpq_inv(&r->lo, &root.hi);
-  mpq_inv(&r->hi, &root.lo);
-  mpq_mul_2exp(&r->lo, &r->lo, more);
-  mpq_mul_2exp(&r->hi, &r->hi, more);
+  root_of_line(&root, c, m, epsilon);
+  invert(r, &root);
 }

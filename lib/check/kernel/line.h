@@ -12,13 +12,14 @@ source read_by(const point *p, const step *st, size_t e);              /* what e
 /* ---- An OVER_ROOT step */
 
 void root_prepare(step *st); /* what multiplies x */
+/* Are entries e and e2 divided by one root? Of a NORMALIZE step, too. */
+bool same_root(const point *p, const step *st, size_t e, size_t e2);
 
 /* ---- A line of a NORMALIZE step, whose m entries are x */
 
 void centre(interval *x, size_t m);                                                     /* x becomes m (x - mean) */
 void inverse_square(interval *r, const interval *c, size_t m, const rational *epsilon); /* r^2 of c */
 bool is_root_known(const interval *c, size_t m, const rational *epsilon);               /* to be above 0? */
-/* r of c, whose root has `more` bits beyond the session's: it is that of 4^more times the number, divided by 2^more. */
-void inverse_root(interval *r, const interval *c, size_t m, const rational *epsilon, unsigned long more);
+void inverse_root(interval *r, const interval *c, size_t m, const rational *epsilon);   /* r of c */
 
 #endif

@@ -13,7 +13,7 @@ normalize(interval *x, size_t m, const rational *epsilon)
   centre(x, m);
   if (!is_root_known(x, m, epsilon))
     return false;
-  inverse_root(&r, x, m, epsilon, 0);
+  inverse_root(&r, x, m, epsilon);
   interval_round(&r);
   for (size_t i = 0; i < m; i++)
     interval_mul(&x[i], &x[i], &r);

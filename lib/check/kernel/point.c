@@ -27,6 +27,22 @@ weigh(const step *st, const factor *t, bool derivative, rational *q)
   }
 }
 
+bool
+loss_ignores(const point *p, size_t sample)
+{
+  const tensor *ignored = p->net->own.ignored;
+  return ignored != NULL && mpq_equal(&p->target->value[sample], ignored->value);
+}
+
+size_t
+loss_counted(const point *p)
+{
+  size_t n = 0;
+  for (size_t b = 0; b < p->net->batch; b++)
+    n += !loss_ignores(p, b);
+  return n;
+}
+
 /* ---- Windows */
 
 size_t

@@ -49,7 +49,6 @@ typedef struct {
   touch *touched;
   pthread_mutex_t touching; /* held by who adds one */
   tie_rule ties[N_TIE_RULES];
-  size_t last_window;   /* of the WINDOW steps; 0: none, and these are not computed */
   uint8_t **degree;     /* with no sides given, as in cell */
   size_t ***same;       /* [step][sample][entry / apart]; NULL: not known. Read by same_as */
   size_t *n_same;       /* of each sample (or all, coupled): how many numbers there are for what is no constant */
@@ -93,6 +92,9 @@ size_t rows_of_sources(const step *st); /* likewise */
 size_t options(const point *p, size_t s, size_t e, const rational *slope, const size_t **at, const rational **by,
                size_t *alone);
 size_t read_step(const step *st); /* the step whose entries the windows of a step have */
+/* Is the sample no part of cross entropy's mean, by its label; how many are part of it? */
+bool loss_ignores(const point *p, size_t sample);
+size_t loss_counted(const point *p);
 void weigh(const step *st, const factor *t, bool derivative, rational *q); /* its number; or that's by the weight */
 
 #endif

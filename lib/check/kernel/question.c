@@ -2,7 +2,6 @@
 #include "check/kernel/question.h"
 #include "check/base/allocate.h"
 #include "check/base/lines.h"
-#include "check/kernel/gradient.h"
 #include "check/kernel/names.h"
 #include "check/kernel/statement.h"
 

@@ -31,15 +31,6 @@ typedef struct {
   interval *change; /* [cell * rank + pivot]: what it adds to AD's gradient there */
 } simplices;
 
-int
-own_side(const point *at, const rational *slopes, size_t k)
-{
-  const touch *t = &at->touched[k];
-  if (is_window(t))
-    return tie_side(at, t);
-  return mpq_equal(&slopes[t->slope], &t->left) ? -1 : mpq_equal(&slopes[t->slope], &t->right);
-}
-
 /* ---- Blocks */
 
 /* `block N K K ...`. open: settled with no sides. */
@@ -142,7 +133,7 @@ check_others(simplices *q, cell *c)
     note_moves(q->p, c, &d, found);
     tangents_free(&d);
   }
-  must_move(q->p, c, found);
+  must_move(q->p, c, found, false);
   free(found);
 }
 
@@ -174,8 +165,7 @@ for_each_row(simplices *q, block *b, size_t j, void (*work)(simplices *q, block 
   for (size_t o = first + is_window(t); o < t->n; o++) {
     if (!in_play(q, b, j, o))
       continue;
-    require(kink_gradient(q->p, q->ad, NULL, b->of[j], o, first, false),
-            "a gradient is not rational behind a transcendental operator");
+    kink_row(q->p, q->ad, NULL, b->of[j], o, first, false);
     work(q, b, j, o);
   }
 }
@@ -249,17 +239,6 @@ add_change(simplices *q, block *b, size_t j, size_t o)
 
 /* ---- Weights */
 
-/* y = x / by, by not holding 0. */
-static void
-divide(interval *y, const interval *x, const interval *by)
-{
-  INTERVAL(inverse);
-  mpq_inv(&inverse.lo, &by->hi);
-  mpq_inv(&inverse.hi, &by->lo);
-  interval_mul(y, x, &inverse);
-  interval_round(y);
-}
-
 /* y -= a b */
 static void
 subtract_product(interval *y, const interval *a, const interval *b)
@@ -293,14 +272,14 @@ solve_weights(simplices *q, size_t n)
       INTERVAL(by);
       if (r == i)
         continue;
-      divide(&by, &column[i + 1][r], &column[i + 1][i]);
+      interval_div(&by, &column[i + 1][r], &column[i + 1][i]);
       subtract_product(&column[0][r], &by, &column[0][i]);
       for (size_t j = i + 2; j <= n; j++)
         subtract_product(&column[j][r], &by, &column[j][i]);
     }
   }
   for (size_t i = 0; i < n; i++) {
-    divide(&column[0][i], &column[0][i], &column[i + 1][i]);
+    interval_div(&column[0][i], &column[0][i], &column[i + 1][i]);
     require(interval_sign(&column[0][i], "whether AD's output is inside a simplex of cells") < 0,
             "AD's output is not inside the simplex of cells");
   }

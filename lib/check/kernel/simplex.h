@@ -4,8 +4,6 @@
 
 #include "check/kernel/point.h"
 
-/* The side that touched kink k has by AD's slopes; 0: neither. */
-int own_side(const point *p, const rational *ad, size_t k);
 /* After `evidence simplices`: the rest of it. c is a cell of the point. bouligand: every block must have one cell. */
 void check_simplices(const point *p, cell *c, const rational *ad, bool bouligand);
 

@@ -22,7 +22,8 @@ network_has(const network *net, const char *op)
 const char *
 step_operator(const step *st)
 {
-  return st->kind == PIECEWISE && strcmp(st->op, "RNN") == 0 ? "Relu" : st->op;
+  bool other = st->kind == PIECEWISE, places = other && strcmp(st->op, "DeformConv") == 0;
+  return places ? "GridSample" : other && strcmp(st->op, "RNN") == 0 ? "Relu" : st->op;
 }
 
 const char *

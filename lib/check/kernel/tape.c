@@ -68,13 +68,6 @@ end_line(writer *w)
 }
 
 static void
-put_name(FILE *to, const char *name)
-{
-  for (; *name != '\0'; name++)
-    fprintf(to, strchr(safe, *name) != NULL ? "%c" : "%%%02X", (unsigned char)*name);
-}
-
-static void
 put_dims(FILE *to, const size_t *dims, size_t rank)
 {
   fputs(" [", to);
@@ -246,7 +239,7 @@ put_parameters(writer *w)
   for (size_t k = 0; k < n; k++) {
     w->number[name_find(&net->named, sorted[k]->name)] = k;
     fprintf(w->to, "parameter %zu ", k);
-    put_name(w->to, sorted[k]->name);
+    write_name(w->to, sorted[k]->name);
     put_tensor(w, sorted[k]);
   }
   free(sorted);

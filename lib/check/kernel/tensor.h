@@ -20,13 +20,13 @@ typedef struct tensor {
   struct tensor *still;
   rational *value; /* row-major; NULL: the entries are packed */
   char *odd; /* of a model's floats: '-' is minus infinity, '+' infinity, '?' NaN, and the value 0; NULL: all finite */
-  bytes packed;       /* the entries as they are stored */
-  char *text;         /* of an attribute that is a string */
-  bool of_tensor;     /* an attribute that is a tensor */
-  rational *move;     /* wrt: the direction at hand, in the network's */
-  rational *gradient; /* wrt: what gradient() computed, in the network's */
-  integer *whole;     /* of a record: the values times a power of two (record.h) */
-  bool torn;          /* of a record: a node that moves its entries was recorded with others */
+  bytes packed;           /* the entries as they are stored */
+  char *text;             /* of an attribute that is a string */
+  bool of_tensor;         /* an attribute that is a tensor */
+  rational *move;         /* wrt: the direction at hand, in the network's */
+  rational *gradient;     /* wrt: what gradient() computed, in the network's */
+  struct recorded *whole; /* of a record: the values, as sums take them (record_sum.h) */
+  bool torn;              /* of a record: a node that moves its entries was recorded with others */
 } tensor;
 
 /* A tensor that is declared: an input or an output of a network. */

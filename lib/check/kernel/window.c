@@ -67,13 +67,11 @@ window_begin(point *p)
   p->same = allocate(net->n_steps, sizeof *p->same);
   p->degree = allocate(net->n_steps, sizeof *p->degree);
   for (size_t s = 0; s < net->n_steps; s++)
-    if (net->steps[s].kind == WINDOW) {
-      p->last_window = s;
+    if (net->steps[s].kind == WINDOW)
       p->ties[rule_of(p, s)].used = true;
-    }
   p->n_same = allocate(net->apart, sizeof *p->n_same);
   p->constants = allocate(net->apart, sizeof *p->constants);
-  for (size_t s = 0; s < p->last_window; s++) {
+  for (size_t s = 0; s < net->n_steps; s++) {
     p->degree[s] = allocate(entries(p, s), 1);
     p->same[s] = allocate(net->apart, sizeof **p->same);
   }
@@ -210,10 +208,13 @@ read_ties(point *p, rational *ad)
 }
 
 int
-tie_side(const point *p, const touch *t)
+own_side(const point *p, const rational *ad, size_t k)
 {
-  size_t i = rule_of(p, t->step);
-  return mpq_sgn(&p->ties[i].shared) != 0 ? 0 : p->ties[i].last ? (int)t->last + 1 : 1;
+  const touch *t = &p->touched[k];
+  const tie_rule *rule = &p->ties[is_window(t) ? rule_of(p, t->step) : 0];
+  if (!is_window(t))
+    return mpq_equal(&ad[t->slope], &t->left) ? -1 : mpq_equal(&ad[t->slope], &t->right);
+  return mpq_sgn(&rule->shared) != 0 ? 0 : rule->last ? (int)t->last + 1 : 1; /* 0: it takes several */
 }
 
 void
@@ -305,30 +306,35 @@ note_moves(const point *p, const cell *c, const motion *d, bool *moved)
 }
 
 void
-must_move(const point *p, const cell *c, const bool *moved)
-{
-  for (size_t k = 0; k < p->n_touched; k++)
-    for (size_t o = 0; o < p->touched[k].n; o++)
-      require(moved[p->touched[k].slope + o] || asks_nothing(p, c, k, o), "no direction moves %s", kink(p, k).text);
-}
-
-void
-must_move_or_rest(const point *p, const cell *c, const bool *moved)
+must_move(const point *p, const cell *c, const bool *moved, bool may_rest)
 {
   for (size_t k = 0; k < p->n_touched; k++)
     for (size_t o = 0; o < p->touched[k].n; o++) {
-      if (moved[p->touched[k].slope + o] || asks_nothing(p, c, k, o) || rests(p, c, k, o))
+      if (moved[p->touched[k].slope + o] || asks_nothing(p, c, k, o) || (may_rest && rests(p, c, k, o)))
         continue;
-      require(c->side[k] != 0, "%s does not rest, and what AD does gives it no side", kink(p, k).text);
+      require(!may_rest || c->side[k] != 0, "%s does not rest, and what AD does gives it no side", kink(p, k).text);
       require(false, "no direction moves %s", kink(p, k).text);
     }
 }
 
-void
+/* What has no side and is not flat must not move: its side does not matter. */
+static void
 must_be_still(const point *p, const cell *c, const motion *d)
 {
   for (size_t k = 0; k < p->n_touched; k++)
     for (size_t o = 0; o < p->touched[k].n && c->side[k] == 0 && !c->flat[k]; o++)
       require(interval_zero(tangent_at(d, p->touched[k].from, p->touched[k].at[o])),
               "%s has not been branched on, and moves along v", kink(p, k).text);
+}
+
+void
+add_loss_tangent(interval *to, const point *p, const rational *slope, const rational *by, const cell *still)
+{
+  INTERVAL(t);
+  motion d = tangents(p, slope);
+  if (still != NULL)
+    must_be_still(p, still, &d);
+  tangent_loss(&t, &d);
+  tangents_free(&d);
+  interval_add(to, &t, by);
 }

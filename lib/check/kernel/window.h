@@ -14,8 +14,8 @@ size_t window_place(point *p, size_t s, size_t e, const bool *among);
 /* Reads the tie rules of the operators with windows: what they give the touched windows, among AD's slopes;
  * how many these are. */
 size_t read_ties(point *p, rational *ad);
-int tie_side(const point *p, const touch *t);      /* of the option AD takes; 0: it takes several */
-void next_side(const point *p, cell *c, size_t k); /* of a branch on touched kink k: the first, ... or none */
+int own_side(const point *p, const rational *ad, size_t k); /* that touched kink k has by AD's slopes; 0: none */
+void next_side(const point *p, cell *c, size_t k);          /* of a branch on touched kink k: the first, ... or none */
 /* A sign, or a window's letter or number, at the text's beginning, which goes on behind it. */
 int side_named(const point *p, size_t k, const char **text);
 /* In a line of `dead`: a letter, of another option than the side of window k; of a kink, nothing. */
@@ -23,9 +23,10 @@ size_t next_option(const point *p, const cell *c, size_t k);
 /* Under a direction with tangents d, touched kinks that are not flat and have a side must move to it, the
  * side's option above each other, or not at all; notes in moved, an array like slopes, which have. */
 void note_moves(const point *p, const cell *c, const motion *d, bool *moved);
-void must_move(const point *p, const cell *c, const bool *moved);         /* all that are not flat must have */
-void must_move_or_rest(const point *p, const cell *c, const bool *moved); /* or have a gradient zero under the cell */
-/* Under moves with tangents d, what has no side and is not flat must not move: its side does not matter. */
-void must_be_still(const point *p, const cell *c, const motion *d);
+/* All that are not flat must have; or, where they may rest, have a gradient zero under the cell. */
+void must_move(const point *p, const cell *c, const bool *moved, bool may_rest);
+/* Adds `by` times the derivative of the loss along the network's move, under the slopes. still: a cell, or NULL; what has no side in
+ * it, and is not flat, must not move: its side does not matter. */
+void add_loss_tangent(interval *to, const point *p, const rational *slope, const rational *by, const cell *still);
 
 #endif

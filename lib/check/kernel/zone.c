@@ -121,17 +121,6 @@ read_switches(const point *p, cell *c)
   } while (line_is("switch"));
 }
 
-/* by times the loss's derivative along the move, under the slopes. */
-static void
-add_derivative(interval *to, const point *p, const cell *c, const rational *by)
-{
-  INTERVAL(t);
-  motion d = tangents(p, c->slope);
-  tangent_loss(&t, &d);
-  tangents_free(&d);
-  interval_add(to, &t, by);
-}
-
 static void
 check_bifurcation(point *p)
 {
@@ -147,8 +136,8 @@ check_bifurcation(point *p)
   mpq_set(&w->move[index], &plus_one);
   cell_settle(&base, p, false);
   cell_settle(&other, p, false);
-  add_derivative(&change, p, &other, &plus_one);
-  add_derivative(&change, p, &base, &minus_one);
+  add_loss_tangent(&change, p, other.slope, &plus_one, NULL);
+  add_loss_tangent(&change, p, base.slope, &minus_one, NULL);
   require(interval_sign(&change, "whether the derivative changes") != 0,
           "the derivative by that entry does not change");
 }

@@ -3,6 +3,7 @@
 #include "check/onnx/deform.h"
 #include "check/base/allocate.h"
 #include "check/onnx/inner.h"
+#include "check/onnx/places.h"
 
 #include <string.h>
 
@@ -47,7 +48,7 @@ read_windows(const builder *b)
   size_t m[MAX_RANK], dims[3][MAX_RANK];
   const tensor *t = b->in[OFFSET].constant;
   long groups = whole_attribute(b, "group", 1), parts = whole_attribute(b, "offset_group", 1);
-  need(t != NULL && t->real && !is_odd(&b->in[OFFSET]), "the offsets are no constant of numbers");
+  need(t == NULL || (t->real && !is_odd(&b->in[OFFSET])), "the offsets are no numbers");
   for (size_t i = 0; i < 3; i++)
     need(run_axes(b, i, dims[i]) == 4, "not four axes");
   memcpy(g.x, dims[X], sizeof g.x);
@@ -65,7 +66,7 @@ read_windows(const builder *b)
   if (has_input(b, MASK))
     need(run_axes(b, MASK, m) == 4 && m[0] == g.o[0] && 2 * m[1] == g.o[1] && m[2] == g.o[2] && m[3] == g.o[3],
          "the mask does not fit");
-  need(!is_batch(b, &b->in[X]) || (g.x[0] == 1 && b->in[X].at == 0 && b->in[X].inner == 0),
+  need(t == NULL || !is_batch(b, &b->in[X]) || (g.x[0] == 1 && b->in[X].at == 0 && b->in[X].inner == 0),
        "several samples, each of which has offsets of its own, or not on the first axis");
   size_t sizes[] = {g.x[0], g.x[1], g.taps, g.places};
   g.count = product(sizes, 4);
@@ -149,13 +150,46 @@ seen(builder *b, const windows *g)
   return between(b, upper, lower, &c, 0);
 }
 
+/* Where offsets are computed, along an axis the shares at where each tap rests, and its offset more. */
+static value
+moved_along(builder *b, const windows *g, size_t axis)
+{
+  long n = (long)g->x[0], taps = (long)(g->parts * g->taps), places = (long)g->places, at = (long)axis;
+  size_t dims[4] = {1, (size_t)taps, g->places, 1};
+  value rest = made_numbers(b, 4, dims), both = reshaped(b, b->in[OFFSET], 4, (long[]){n, taps, 2, places});
+  for (size_t e = 0; e < rest.count; e++) {
+    size_t place = e % g->places, tap = e / g->places % g->taps;
+    long row = (long)(axis == 0 ? place / g->o[3] : place % g->o[3]),
+         k = (long)(axis == 0 ? tap / g->w[3] : tap % g->w[3]);
+    mpq_set_si(&rest.constant->value[e], row * g->stride[axis] + k * g->dilation[axis] - g->before[axis], 1);
+  }
+  value list[4] = {both, list_of(b, 1, &at), list_of(b, 1, (long[]){at + 1}), list_of(b, 1, (long[]){2})};
+  value offset = reshaped(b, inner_node(b, "Slice", 4, list, NULL), 4, (long[]){n, taps, places, 1});
+  return shares_of(b, with(b, "Add", offset, rest), g->x[axis + 2], false, false);
+}
+
+static value
+seen_moved(builder *b, const windows *g)
+{
+  long n = (long)g->x[0], parts = (long)g->parts, all = (long)(g->taps * g->places),
+       entries = (long)(g->x[2] * g->x[3]);
+  value along[2] = {moved_along(b, g, 0), moved_along(b, g, 1)};
+  value shares = joint_shares(b, 2, along, g->x + 2, g->x[0], g->parts * g->taps * g->places);
+  shares = reshaped(b, shares, 4, (long[]){n, parts, all, entries});
+  shares = inner_node(b, "Transpose", 1, &shares, inner_list("perm", 4, (long[]){0, 1, 3, 2}));
+  return with(b, "MatMul", reshaped(b, b->in[X], 4, (long[]){n, parts, (long)g->x[1] / parts, entries}), shares);
+}
+
 void
 lower_deform(builder *b)
 {
+  bool moved = b->in[OFFSET].constant == NULL;
+  if (moved)
+    lift_constant(b);
   windows g = read_windows(b);
   long n = (long)g.x[0], channels = (long)g.x[1], groups = (long)g.groups, parts = (long)g.parts, taps = (long)g.taps;
   long places = (long)g.places, outputs = (long)g.w[0], each = channels / groups * taps;
-  value y = seen(b, &g);
+  value y = moved ? seen_moved(b, &g) : seen(b, &g);
   if (has_input(b, MASK)) {
     value mask = reshaped(b, b->in[MASK], 5, (long[]){n, parts, 1, taps, places});
     y = with(b, "Mul", reshaped(b, y, 5, (long[]){n, parts, channels / parts, taps, places}), mask);
@@ -171,6 +205,7 @@ lower_deform(builder *b)
   y = reshaped(b, with(b, "MatMul", w, y), 4, (long[]){n, outputs, (long)g.o[2], (long)g.o[3]});
   if (has_input(b, BIAS))
     y = with(b, "Add", y, reshaped(b, b->in[BIAS], 3, (long[]){outputs, 1, 1}));
-  b->in[OFFSET].constant->number = true;
+  if (!moved)
+    b->in[OFFSET].constant->number = true;
   b->out = y;
 }

@@ -85,7 +85,7 @@ frame_of(const builder *b, const body *g)
     name_add(&f.own, g->inputs[i].name);
   for (size_t i = 0; i < g->n_nodes; i++)
     for (size_t o = 0; o < g->nodes[i].n_out; o++)
-      if (*g->nodes[i].out[o] != '\0')
+      if (*g->nodes[i].out[o] != '\0' && !g->nodes[i].promoted) /* that is an initializer */
         name_add(&f.own, g->nodes[i].out[o]);
   return f;
 }
@@ -100,6 +100,8 @@ read_graph(builder *b, const frame *f)
          b->place);
   size_t all = b->n_within;
   for (size_t i = 0; i < f->g->n_nodes; i++) {
+    if (f->g->nodes[i].promoted)
+      continue;
     node *copy = allocate(1, sizeof *copy);
     *copy = f->g->nodes[i];
     copy->in = all_meant(f, copy->in, copy->n_in);

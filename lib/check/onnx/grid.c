@@ -2,6 +2,7 @@
 #include "check/onnx/grid.h"
 #include "check/base/allocate.h"
 #include "check/onnx/inner.h"
+#include "check/onnx/places.h"
 #include "check/onnx/resize.h"
 
 #include <string.h>
@@ -200,10 +201,55 @@ take_shares(builder *b, step *st, size_t f, size_t first, size_t width, const si
   }
 }
 
+/* A number a / 2. */
+static value
+half_of(const builder *b, size_t a)
+{
+  RATIONAL(q);
+  mpq_set_ui(&q, a, 2);
+  mpq_canonicalize(&q);
+  return rational_of(b, &q);
+}
+
+/* Where the grid is computed, the image is a matrix, times the shares that its entries have at each place. */
+static void
+put_moved(builder *b, const sampler *s)
+{
+  size_t dims[MAX_RANK], grid[MAX_RANK], rank = run_axes(b, 0, dims), entries = 1, places = 1;
+  long out[MAX_RANK];
+  value along[SPACE];
+  need(s->how != IS_CUBIC && s->padding[0] != 'r',
+       "the grid is computed, and the mode is neither nearest nor linear, or the padding reflection");
+  need(rank >= 4 && rank <= 2 + SPACE && run_axes(b, 1, grid) == rank && grid[0] == dims[0]
+           && grid[rank - 1] == rank - 2,
+       "not an image of two axes, or three, and a grid of as many");
+  for (size_t a = 0; a < rank - 2; a++) {
+    size_t n = dims[a + 2], first = rank - 3 - a;
+    value list[4] = {b->in[1], list_of(b, 1, (long[]){(long)first}), list_of(b, 1, (long[]){(long)first + 1}),
+                     list_of(b, 1, (long[]){(long)rank - 1})};
+    value at = with(b, "Mul", inner_node(b, "Slice", 4, list, NULL), half_of(b, s->corners ? n - 1 : n));
+    along[a] = shares_of(b, with(b, "Add", at, half_of(b, n - 1)), n, s->how == IS_NEAREST, s->padding[0] == 'b');
+    out[a + 2] = (long)grid[a + 1];
+    entries *= n;
+    places *= grid[a + 1];
+  }
+  out[0] = (long)dims[0];
+  out[1] = (long)dims[1];
+  value shares = joint_shares(b, rank - 2, along, dims + 2, dims[0], places);
+  shares = inner_node(b, "Transpose", 1, &shares, inner_list("perm", 3, (long[]){0, 2, 1}));
+  value image = with(b, "Reshape", b->in[0], list_of(b, 3, (long[]){out[0], out[1], (long)entries}));
+  b->out = with(b, "Reshape", with(b, "MatMul", image, shares), list_of(b, rank, out));
+}
+
 void
 lower_grid(builder *b)
 {
   sampler s = read_sampler(b);
+  if (b->in[1].constant == NULL) {
+    lift_constant(b);
+    put_moved(b, &s);
+    return;
+  }
   check_grid(b, &s);
   const value *x = &b->in[0], *grid = &b->in[1];
   size_t space = x->rank - 2, samples = x->dims[0], dims[MAX_RANK], width = 1;

@@ -2,7 +2,6 @@
 #include "check/onnx/linear.h"
 #include "check/base/allocate.h"
 #include "check/onnx/inner.h"
-#include "check/onnx/integers.h"
 
 #include <string.h>
 
@@ -227,14 +226,6 @@ know_sum(builder *b)
 void
 lower_arithmetic(builder *b)
 {
-  if (of_integers(b)) {
-    lower_whole(b);
-    return;
-  }
-  if (of_floats(b)) {
-    lower_floats(b);
-    return;
-  }
   bool sum = b->op[0] == 'A' || b->op[0] == 'S', divide = b->op[0] == 'D' && b->in[1].constant != NULL;
   if (b->op[0] == 'D' && !divide) {
     put_function(b, F_RECIPROCAL, &b->in[1]);
@@ -302,10 +293,6 @@ void
 lower_negation(builder *b)
 {
   const value *x = &b->in[0];
-  if (of_integers(b)) {
-    lower_whole(b);
-    return;
-  }
   if (x->constant != NULL) {
     need(x->constant->real, "its input must be of floats");
     put(b, x->constant, 0, x->map, x->rank, x->dims);

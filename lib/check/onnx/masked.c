@@ -1,7 +1,6 @@
-/* Entries that are minus infinity, before a Softmax; and Trilu, by which exporters make them. */
+/* Entries that are minus infinity, before a Softmax. */
 #include "check/onnx/masked.h"
 #include "check/base/allocate.h"
-#include "check/onnx/integers.h"
 
 #include <string.h>
 
@@ -63,26 +62,4 @@ put_masked(builder *b, const value *x, size_t length, size_t stride)
     s->sources[e] = x->excluded[e] ? (source){PADDING, 0} : at[e];
   if (b->of == NULL) /* an Attention has zeros where all of a line is minus infinity; else that is NaN */
     mark_lines(b, left, length, stride, x->added);
-}
-
-/* Trilu of a constant, of numbers or integers. */
-void
-lower_trilu(builder *b)
-{
-  const value *x = &b->in[0];
-  long k[MAX_RANK] = {0};
-  bool upper = whole_attribute(b, "upper", 1) != 0;
-  const tensor *t = x->constant;
-  need(t != NULL && x->rank >= 2 && (!t->real || is_float(x)) && !is_odd(x),
-       "not of a constant that no parameter is, of two axes or more");
-  need(b->in[1].name == NULL || whole_list(b, 1, "", k) == 1, "a diagonal that is not one number");
-  need(k[0] <= INT32_MAX && k[0] >= INT32_MIN, "a diagonal too far away");
-  long rows = (long)x->dims[x->rank - 2], columns = (long)x->dims[x->rank - 1];
-  rational *out = put_whole(b, t->type, x->rank, x->dims);
-  b->out.constant->real = t->real;
-  for (size_t i = 0; i < x->count; i++) {
-    long above = (long)i % columns - (long)i / columns % rows;
-    if (upper ? above >= k[0] : above <= k[0])
-      mpq_set(&out[i], &t->value[x->map[i]]);
-  }
 }

@@ -6,6 +6,5 @@
 
 /* The softmax of lines of x, of what is not marked in each; 0 at what is. */
 void put_masked(builder *b, const value *x, size_t length, size_t stride);
-void lower_trilu(builder *b);
 
 #endif

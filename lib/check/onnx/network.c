@@ -16,7 +16,6 @@
 #include "check/onnx/jump.h"
 #include "check/onnx/linear.h"
 #include "check/onnx/loss.h"
-#include "check/onnx/masked.h"
 #include "check/onnx/normalization.h"
 #include "check/onnx/optimizer.h"
 #include "check/onnx/pointwise.h"
@@ -55,6 +54,7 @@ static const struct {
     {"Add", lower_arithmetic, 7, 2, 2, 1, 0, ""},
     {"And", lower_whole, 7, 2, 2, 1, 0, ""},
     {"Asinh", lower_stated_function, 9, 1, 1, 1, 0, ""},
+    {"Atan", lower_function, 7, 1, 1, 1, 0, ""},
     {"Atanh", lower_stated_function, 9, 1, 1, 1, 0, ""},
     {"Attention", lower_attention, 23, 3, 6, 4, 0, ATTENTION},
     {"Attention", lower_attention, 24, 3, 7, 4, 0, ATTENTION},
@@ -131,7 +131,7 @@ static const struct {
     {"GlobalMaxPool", lower_global_maximum, 7, 1, 1, 1, 0, ""},
     {"Greater", lower_whole, 7, 2, 2, 1, 0, ""},
     {"GreaterOrEqual", lower_whole, 12, 2, 2, 1, 0, ""},
-    {"GridSample", lower_grid, 16, 2, 2, 1, 0, "align_corners:b mode:s padding_mode:s"},
+    {"GridSample", lower_grid, 16, 2, 2, 1, 1, "align_corners:b mode:s padding_mode:s"},
     {"GroupNormalization", lower_groups, 18, 3, 3, 1, 0, "epsilon:f num_groups:i"},
     {"GroupNormalization", lower_groups, 21, 3, 3, 1, 0, "epsilon:f num_groups:i stash_type:i"},
     {"HardSigmoid", lower_hard, 7, 1, 1, 1, 2, "alpha:f beta:f"},
@@ -480,6 +480,20 @@ lifts(const builder *b, lowering lower)
                       lower_extremum, lower_einsum, lower_concat, lower_sum, lower_rounded));
 }
 
+/* Constants that are computed when the network is built: of integers, or of floats that are no parameters. Is the node one? */
+static bool
+lower_computed(builder *b, lowering lower)
+{
+  bool arithmetic = lower == lower_arithmetic, roots = lower == lower_power || strcmp(b->op, "Sqrt") == 0;
+  if ((arithmetic || lower == lower_negation) && of_integers(b))
+    lower_whole(b);
+  else if ((arithmetic || roots) && of_floats(b))
+    lower_floats(b);
+  else
+    return false;
+  return true;
+}
+
 /* The node, whose inputs are found. */
 static void
 lower_form(builder *b, size_t f)
@@ -498,7 +512,7 @@ lower_form(builder *b, size_t f)
   check_batch(b, operators[f].lower);
   if (adds_integers(b))
     lower_integer_sum(b);
-  else
+  else if (!lower_computed(b, operators[f].lower))
     operators[f].lower(b);
   if (keeps_batch(b, operators[f].lower)) {
     b->out.at = b->in[0].at;

@@ -1,7 +1,6 @@
 /* Activation functions: with kinks, and of exponentials. */
 #include "check/onnx/pointwise.h"
 #include "check/onnx/inner.h"
-#include "check/onnx/integers.h"
 #include "check/onnx/masked.h"
 
 #include <float.h>
@@ -204,7 +203,7 @@ lower_sigmoid(builder *b)
   put_logistic(b, &b->in[0], b->op[0] == 'T');
 }
 
-/* Cos, Erf, Exp, Log, Reciprocal, Sin, Softplus, Sqrt. */
+/* Atan, Cos, Erf, Exp, Log, Reciprocal, Sin, Softplus, Sqrt. */
 void
 lower_function(builder *b)
 {
@@ -212,12 +211,9 @@ lower_function(builder *b)
     const char *name;
     function of;
   } all[] = {{"Erf", F_ERF},           {"Exp", F_EXP},   {"Log", F_LOG}, {"Reciprocal", F_RECIPROCAL},
-             {"Softplus", F_SOFTPLUS}, {"Sqrt", F_ROOT}, {"Sin", F_SIN}, {"Cos", F_COS}};
+             {"Softplus", F_SOFTPLUS}, {"Sqrt", F_ROOT}, {"Sin", F_SIN}, {"Cos", F_COS},
+             {"Atan", F_ATAN}};
   size_t i = 0;
-  if (strcmp(b->op, "Sqrt") == 0 && of_floats(b)) {
-    lower_floats(b);
-    return;
-  }
   while (strcmp(all[i].name, b->op) != 0)
     i++;
   put_function(b, all[i].of, &b->in[0]);
@@ -326,10 +322,6 @@ void
 lower_power(builder *b)
 {
   const value *x = &b->in[0], *e = &b->in[1];
-  if (of_floats(b)) {
-    lower_floats(b);
-    return;
-  }
   bool one = e->constant != NULL && e->count == 1 && e->rank <= 1, root = false, whole = false;
   const rational *q = one ? &e->constant->value[e->map[0]] : &zero;
   RATIONAL(size);

@@ -319,3 +319,25 @@ lower_pad(builder *b)
       s->sources[f].step = PADDING;
   }
 }
+
+/* Trilu of a constant, of numbers or integers: exporters make masks by it. */
+void
+lower_trilu(builder *b)
+{
+  const value *x = &b->in[0];
+  long k[MAX_RANK] = {0};
+  bool upper = whole_attribute(b, "upper", 1) != 0;
+  const tensor *t = x->constant;
+  need(t != NULL && x->rank >= 2 && (!t->real || is_float(x)) && !is_odd(x),
+       "not of a constant that no parameter is, of two axes or more");
+  need(b->in[1].name == NULL || whole_list(b, 1, "", k) == 1, "a diagonal that is not one number");
+  need(k[0] <= INT32_MAX && k[0] >= INT32_MIN, "a diagonal too far away");
+  long rows = (long)x->dims[x->rank - 2], columns = (long)x->dims[x->rank - 1];
+  rational *out = put_whole(b, t->type, x->rank, x->dims);
+  b->out.constant->real = t->real;
+  for (size_t i = 0; i < x->count; i++) {
+    long above = (long)i % columns - (long)i / columns % rows;
+    if (upper ? above >= k[0] : above <= k[0])
+      mpq_set(&out[i], &t->value[x->map[i]]);
+  }
+}

@@ -13,5 +13,6 @@ void lower_squeeze(builder *b);   /* Squeeze, Unsqueeze */
 void lower_constant(builder *b);  /* Constant */
 void lower_concat(builder *b);    /* Concat */
 void lower_pad(builder *b);       /* Pad */
+void lower_trilu(builder *b);     /* Trilu */
 
 #endif

@@ -1,8 +1,6 @@
 /* What does not vary becomes numbers: values of instructions, exactly. */
 #include "check/program/hold.h"
 #include "check/base/allocate.h"
-#include "check/base/elementary.h"
-#include "check/program/program_series.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -109,7 +107,7 @@ analytic_value(const program *in, rational *y, const instruction *i)
   INTERVAL(value);
   if ((strcmp(i->name, "log") == 0 && sign <= 0) || (strcmp(i->name, "sqrt") == 0 && sign < 0))
     return false;
-  series_analytic(&value, NULL, i->name, &x, 1);
+  in->smooth->series(&value, NULL, i->name, &x, 1);
   mpq_set(y, &value.lo);
   return interval_exact(&value);
 }
@@ -117,14 +115,15 @@ analytic_value(const program *in, rational *y, const instruction *i)
 static bool
 norm_value(const program *in, rational *y, const instruction *i)
 {
-  RATIONAL(squares);
-  RATIONAL(up);
+  INTERVAL(squares);
+  INTERVAL(root);
   for (size_t k = 0; k < i->n; k++)
-    add_multiple(&squares, argument(in, i, k), argument(in, i, k));
-  mpq_canonicalize(&squares);
-  sqrt_end(y, &squares, false);
-  sqrt_end(&up, &squares, true);
-  return mpq_equal(y, &up);
+    add_multiple(&squares.lo, argument(in, i, k), argument(in, i, k));
+  mpq_canonicalize(&squares.lo);
+  mpq_set(&squares.hi, &squares.lo);
+  in->smooth->series(&root, NULL, "sqrt", &squares, 1);
+  mpq_set(y, &root.lo);
+  return interval_exact(&root);
 }
 
 static bool

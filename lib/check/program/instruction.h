@@ -52,8 +52,16 @@ typedef struct {
   bool used, first_alone; /* first_alone: of a sort by comparisons, whose derivative no other rule for ties makes */
   proxy proxy[2];
 } kinked;
+/* What has values that are no rationals: handed down from the top, as most programs have none of it. */
+struct walk;
+typedef struct {
+  /* series_analytic of program_series.h, and follow_norm of program_norm.h. */
+  void (*series)(interval *y, interval *w, const char *f, const interval *u, size_t n);
+  bool (*norm)(struct walk *w, size_t at, uint8_t top);
+} smooth_functions;
 #define N_KINKED 22
 typedef struct program {
+  const smooth_functions *smooth;
   size_t n, n_inputs, n_outputs, *outputs;
   instruction *instructions;
   program_input *inputs;

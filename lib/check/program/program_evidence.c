@@ -3,8 +3,6 @@
 #include "check/base/allocate.h"
 #include "check/base/lines.h"
 #include "check/program/program_follow.h"
-#include "check/program/program_mean.h"
-#include "check/program/program_tree.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,13 +16,31 @@ typedef struct {
   const interval *separator, *ours;
   interval *most;
   bool first;
-  cones *of_cones;
+  const evidence_rules *rules;
 } claimed;
 
 const interval *
 output_gradient(const walk *w, size_t k)
 {
   return &w->states[w->prog.outputs[k / w->n_wrt]].g[k % w->n_wrt];
+}
+
+size_t
+read_arc(walk *w, const rational **steps)
+{
+  rationals_free(w->steps, w->n_numbers);
+  next_line("arc");
+  size_t order = next_number();
+  require(order <= MAX_ORDER, "an arc has %d steps at most", MAX_ORDER);
+  w->n_numbers = order * w->n_wrt;
+  w->steps = rationals(w->n_numbers);
+  for (size_t k = 0; k < w->n_numbers; k++) {
+    if (k % w->n_wrt == 0)
+      next_line("step");
+    next_rational(&w->steps[k]);
+  }
+  *steps = w->steps;
+  return order;
 }
 
 /* `arc R` and its steps: the pattern they follow. F tends to its value at the point along it: it is Lipschitz there. */
@@ -41,10 +57,10 @@ check_hull(claimed *q, size_t cells, bool whole)
 {
   size_t n = q->w->prog.n_outputs * q->w->n_wrt;
   interval *sum = intervals(n);
-  means mean;
+  const mean_rules *means = q->rules->means;
+  struct means *mean = means->begin(q->w);
   RATIONAL(weight);
   RATIONAL(total);
-  means_begin(&mean, q->w);
   for (size_t i = 0; i < cells; i++) {
     if (whole) {
       mpq_set(&weight, &plus_one);
@@ -54,7 +70,7 @@ check_hull(claimed *q, size_t cells, bool whole)
     }
     require(mpq_sgn(&weight) > 0, "a weight is not positive");
     check_arc(q);
-    means_add(&mean, q->w, &weight);
+    means->add(mean, q->w, &weight);
     mpq_add(&total, &total, &weight);
     for (size_t k = 0; k < n; k++)
       interval_add(&sum[k], output_gradient(q->w, k), &weight);
@@ -65,11 +81,11 @@ check_hull(claimed *q, size_t cells, bool whole)
     size_t at = q->w->prog.outputs[k / q->w->n_wrt];
     bool same = whole && !follow_moved(q->w) && q->w->states[at].same;
     if (!whole && !rational_both)
-      same = means_are_ads(&mean, q->w, at);
+      same = means->are_ads(mean, q->w, at);
     require((same && !rational_both) || interval_compare(&sum[k], &q->ad[k]) == 0,
             "entry %zu of AD's output is not that of the gradients", k);
   }
-  means_end(&mean, q->w);
+  means->end(mean, q->w);
   intervals_free(sum, n);
 }
 
@@ -184,8 +200,8 @@ check_separator(claimed *q)
   q->ours = &of_ad;
   q->most = &of_leaf;
   q->first = true;
-  size_t leaves =
-      line_is("cones") ? q->of_cones(&q->w->prog, q->w->n_wrt, check_cone, q) : check_tree(q->w, true, check_leaf, q);
+  size_t leaves = line_is("cones") ? q->rules->cones(&q->w->prog, q->w->n_wrt, check_cone, q)
+                                   : q->rules->tree(q->w, true, check_leaf, q);
   require(leaves > 0, "a tree without a leaf");
   fputs("It is separated by v = ", account);
   put_rows(q->w, v);
@@ -200,9 +216,9 @@ check_separator(claimed *q)
 }
 
 void
-check_program_evidence(walk *of, const char *verdict, const interval *ad, cones *of_cones)
+check_program_evidence(walk *of, const char *verdict, const interval *ad, const evidence_rules *rules)
 {
-  claimed all = {.w = of, .ad = ad, .of_cones = of_cones}, *q = &all;
+  claimed all = {.w = of, .ad = ad, .rules = rules}, *q = &all;
   bool bouligand = strcmp(verdict, "in-bouligand") == 0, outside = *verdict == 'n';
   next_line("evidence");
   const char *word = next_word();
@@ -213,7 +229,7 @@ check_program_evidence(walk *of, const char *verdict, const interval *ad, cones 
     require(n >= 1 && (n == 1 || !bouligand), "a hull has one cell or more; one for this verdict");
     check_hull(q, n, false);
   } else if (strcmp(word, "unanimous") == 0 && bouligand) {
-    check_tree(q->w, true, check_leaf, q);
+    q->rules->tree(q->w, true, check_leaf, q);
   } else {
     require(strcmp(word, "separator") == 0 && outside, "'%s' does not prove %s", word, verdict);
     check_separator(q);

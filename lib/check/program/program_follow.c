@@ -5,9 +5,8 @@
 #include "check/program/program_follow.h"
 #include "check/base/allocate.h"
 #include "check/base/limit.h"
+#include "check/program/power_series.h"
 #include "check/program/program_fork.h"
-#include "check/program/program_norm.h"
-#include "check/program/program_series.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -59,7 +58,7 @@ piece_at(walk *w, interval *s, interval *slope, const pieces *p, size_t k, const
   const rational *c = p->piece[k];
   bool exponential = p->elu && k == 0;
   if (exponential) { /* c1 (exp(x) - 1) */
-    series_analytic(t, by, "exp", x, w->n_terms);
+    w->prog.smooth->series(t, by, "exp", x, w->n_terms);
     interval_add(t, &exactly_one, &minus_one);
     interval_add(slope, by, &c[1]);
   } else {
@@ -347,7 +346,7 @@ follow_analytic(walk *w, size_t at, const state *x)
   bool root = strcmp(i->name, "sqrt") == 0 && interval_zero(x->s);
   bool infinite = root && (w->mode == AT_POINT || x->degree == 0);
   interval *by = infinite ? NULL : intervals(w->n_terms);
-  series_analytic(y->s, by, i->name, x->s, w->n_terms);
+  w->prog.smooth->series(y->s, by, i->name, x->s, w->n_terms);
   if (by != NULL && w->mode != AT_POINT && x->degree == 0)
     y->same = x->same || interval_zero(by);
   else if (by != NULL)
@@ -412,7 +411,7 @@ follow(walk *w, size_t at)
   if (i->kind == A_BRANCH)
     be_like(w, y, &w->states[i->in[arm]]);
   if (i->kind == A_NORM)
-    w->n_touched += follow_norm(w, at, top);
+    w->n_touched += w->prog.smooth->norm(w, at, top);
   for (size_t t = 0; t < w->n_terms; t++) {
     interval_round(&y->s[t]);
     limit_interval(&y->s[t]);

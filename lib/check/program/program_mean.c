@@ -7,26 +7,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct blend {
+typedef struct {
   size_t cells, choice; /* the arcs that execute it; what the first one chose */
   bool alike, moved;    /* all chose that; some took another arm than AD does */
   rational mean;        /* of a touched POINTWISE: of the slopes */
   rational *taken;      /* of an ORDER: of each argument the weight of the arcs that take it */
   rational *unit;       /* of a NORM of zeros: the first arc's vector, */
   bool opposite;        /* whose opposite is the second's */
-};
+} blend;
+
+/* What the arcs have chosen so far. */
+typedef struct means {
+  size_t n_cells;
+  blend *of;       /* at each instruction */
+  rational weight; /* of the first arc */
+  bool even;       /* there are two arcs, of one weight */
+} means;
 
 typedef enum { NEITHER, MEAN, OURS } level;
 
-void
-means_begin(means *m, const walk *w)
+static means *
+means_begin(const walk *w)
 {
+  means *m = allocate(1, sizeof *m);
   *m = (means){.of = allocate(w->prog.n, sizeof *m->of), .weight = rational_zero()};
   for (size_t i = 0; i < w->prog.n; i++)
     m->of[i].mean = rational_zero();
+  return m;
 }
 
-void
+static void
 means_end(means *m, const walk *w)
 {
   for (size_t i = 0; i < w->prog.n; i++) {
@@ -38,6 +48,7 @@ means_end(means *m, const walk *w)
   }
   mpq_clear(&m->weight);
   free(m->of);
+  free(m);
 }
 
 /* ---- An arc */
@@ -137,7 +148,7 @@ add_choice(blend *b, walk *w, size_t at, const rational *weight)
     add_unit(b, w, i);
 }
 
-void
+static void
 means_add(means *m, walk *w, const rational *weight)
 {
   m->even = ++m->n_cells == 2 && mpq_equal(weight, &m->weight);
@@ -244,8 +255,8 @@ of_instruction(const means *m, walk *w, size_t at, const level *of)
   return i->kind == AN_INPUT || i->kind == A_CONSTANT ? OURS : least(w, of, i);
 }
 
-bool
-means_are_ads(means *m, walk *w, size_t at)
+static bool
+means_are_ads(const means *m, walk *w, size_t at)
 {
   for (size_t i = 0; i < w->prog.n; i++)
     if (m->of[i].moved)
@@ -257,3 +268,5 @@ means_are_ads(means *m, walk *w, size_t at)
   free(of);
   return are;
 }
+
+const mean_rules arc_means = {means_begin, means_add, means_are_ads, means_end};

@@ -1,6 +1,7 @@
 /* A Euclidean norm near the point (docs/proof-format.md, "Norms of zeros"). */
 #include "check/program/program_norm.h"
 #include "check/base/elementary.h"
+#include "check/program/power_series.h"
 #include "check/program/program_series.h"
 
 /* The norm's series from its arguments', their terms from t^first on; and what these terms' norms give to the gradient: the
@@ -129,3 +130,5 @@ follow_norm(walk *w, size_t at, uint8_t top)
     enclose(w, at);
   return touched;
 }
+
+const smooth_functions all_smooth_functions = {series_analytic, follow_norm};

@@ -7,5 +7,6 @@
 /* Series, gradient, degree and same of an instruction A_NORM whose arguments are done; top: their largest degree. Is it
  * touched, that is, at a vector of zeros? */
 bool follow_norm(walk *w, size_t at, uint8_t top);
+extern const smooth_functions all_smooth_functions; /* that, and what has a series */
 
 #endif

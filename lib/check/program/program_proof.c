@@ -168,7 +168,7 @@ static const char *const meanings[][2] = {
                       "combination of such limits"}};
 
 void
-check_program(const program *of, bool parameters, const char *verdict, cones *of_cones)
+check_program(const program *of, bool parameters, const char *verdict, const evidence_rules *rules)
 {
   walk all = {0}, *w = &all;
   size_t m = 0;
@@ -186,6 +186,6 @@ check_program(const program *of, bool parameters, const char *verdict, cones *of
   check_neighbourhood(w);
   put_rows(w, ad);
   fprintf(account, ". It is\n%s.\n", meanings[m][1]);
-  check_program_evidence(w, verdict, ad, of_cones);
+  check_program_evidence(w, verdict, ad, rules);
   fflush(account);
 }

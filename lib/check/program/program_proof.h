@@ -7,7 +7,7 @@
 /* Checks a verdict about a program that was read, whose inputs but the first are parameters that vary, or are not: reads
  * the lines of the statement behind its file and the evidence (verdict is a word of the three), and writes the
  * statement. */
-void check_program(const program *of, bool parameters, const char *verdict, cones *of_cones);
+void check_program(const program *of, bool parameters, const char *verdict, const evidence_rules *rules);
 
 /* What statements about a point share: of a program as above the lines up to the ties; that it is Lipschitz near the point; AD's
  * output, which it was followed for, row by row. */

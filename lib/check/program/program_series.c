@@ -2,20 +2,10 @@
 #include "check/program/program_series.h"
 #include "check/base/elementary.h"
 #include "check/base/erf.h"
+#include "check/program/power_series.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static void
-interval_div(interval *y, const interval *a, const interval *b)
-{
-  INTERVAL(t);
-  require(interval_sign(b, "whether a divisor is zero") != 0, "a division by zero, or a derivative that is infinite");
-  mpq_inv(&t.lo, &b->hi);
-  mpq_inv(&t.hi, &b->lo);
-  interval_mul(y, a, &t);
-  interval_round(y);
-}
 
 /* One end of exp, log, sqrt, tanh or sigmoid of q: they increase. */
 static void
@@ -107,30 +97,6 @@ circle(interval *sine, interval *cosine, const interval *x)
   interval_set(cosine, &plus_one, &plus_one);
 }
 
-void
-series_mul(interval *y, const interval *a, const interval *b, size_t n)
-{
-  for (size_t k = 0; k < n; k++) {
-    interval_set(&y[k], &zero, &zero);
-    for (size_t j = 0; j <= k; j++)
-      interval_addmul(&y[k], &a[j], &b[k - j]);
-  }
-}
-
-void
-series_div(interval *y, const interval *a, const interval *b, size_t n)
-{
-  for (size_t k = 0; k < n; k++) {
-    INTERVAL(sum);
-    INTERVAL(t);
-    for (size_t j = 1; j <= k; j++)
-      interval_addmul(&sum, &b[j], &y[k - j]);
-    interval_set(&t, &a[k].lo, &a[k].hi);
-    interval_add(&t, &sum, &minus_one);
-    interval_div(&y[k], &t, &b[0]);
-  }
-}
-
 /* y_k from y' = w u': (1/k) sum of j u_j w_(k - j). */
 static void
 integrate(interval *y, const interval *u, const interval *w, size_t k, const rational *sign)
@@ -194,7 +160,7 @@ derivative_term(interval *w, const char *f, const interval *u, const interval *y
     for (size_t j = 1; j <= k; j++)
       interval_addmul(&sum, &divisor[j], &w[k - j]);
     interval_add(&t, &sum, &minus_one);
-    interval_div(&w[k], &t, divisor);
+    series_div(&w[k], &t, divisor, 1);
   } else { /* y, 1 - y^2, y - y^2 */
     interval_set(&w[k], &zero, &zero);
     if (!tanh || k == 0)

@@ -1,4 +1,4 @@
-/* Power series of intervals. */
+/* The elementary functions of power series. */
 #ifndef CLARKE_KERNEL_PROGRAM_SERIES_H
 #define CLARKE_KERNEL_PROGRAM_SERIES_H
 
@@ -6,7 +6,5 @@
 
 /* y = f(u), n terms; w = f'(u), or NULL where u is constant. */
 void series_analytic(interval *y, interval *w, const char *f, const interval *u, size_t n);
-void series_mul(interval *y, const interval *a, const interval *b, size_t n); /* y is neither */
-void series_div(interval *y, const interval *a, const interval *b, size_t n); /* y is neither */
 
 #endif

@@ -1,4 +1,4 @@
-/* Trees of choices, what is dead in them, and arcs (program_tree.h). */
+/* Trees of choices, and what is dead in them (program_tree.h). */
 #include "check/program/program_tree.h"
 #include "check/base/allocate.h"
 #include "check/base/lines.h"
@@ -8,24 +8,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-size_t
-read_arc(walk *w, const rational **steps)
-{
-  rationals_free(w->steps, w->n_numbers);
-  next_line("arc");
-  size_t order = next_number();
-  require(order <= MAX_ORDER, "an arc has %d steps at most", MAX_ORDER);
-  w->n_numbers = order * w->n_wrt;
-  w->steps = rationals(w->n_numbers);
-  for (size_t k = 0; k < w->n_numbers; k++) {
-    if (k % w->n_wrt == 0)
-      next_line("step");
-    next_rational(&w->steps[k]);
-  }
-  *steps = w->steps;
-  return order;
-}
 
 /* A combination of decisions: of affine ones the gradients, of others polynomials. */
 typedef struct {

@@ -51,7 +51,7 @@ typedef struct {
 } forks;
 
 /* A program that is followed. */
-typedef struct {
+typedef struct walk {
   program prog;
   state *states; /* of its instructions */
   size_t n_wrt;  /* entries of wrt */

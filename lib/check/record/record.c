@@ -2,20 +2,77 @@
 #include "check/record/record.h"
 #include "check/base/allocate.h"
 #include "check/files/tensor_files.h"
-#include "check/kernel/gradient.h"
+#include "check/kernel/point.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- One unit for all numbers */
 
-static void
-note_bits(unit *u, const tensor *t)
+/* How many binary digits x has behind the point. */
+static unsigned long
+places_of(double x)
 {
-  for (size_t i = 0; t->value != NULL && i < t->count; i++) {
-    unsigned long n = mpz_sizeinbase(mpq_denref(&t->value[i]), 2) - 1;
-    expect(mpz_scan1(mpq_denref(&t->value[i]), 0) == n, "a constant's entry is no integer times a power of two");
-    u->bits = n > u->bits ? n : u->bits;
+  int e;
+  int64_t digits = (int64_t)(frexp(x, &e) * 0x1p53);
+  long places = digits != 0 ? 53 - e - __builtin_ctzll((uint64_t)digits) : 0;
+  return places > 0 ? (unsigned long)places : 0;
+}
+
+/* Entry i of a tensor, which may be packed. */
+static void
+entry_value(rational *q, const tensor *t, size_t i)
+{
+  if (t->value == NULL)
+    tensor_entry(q, t, i);
+  else
+    mpq_set(q, &t->value[i]);
+}
+
+/* The digits of an entry that is no double. */
+static unsigned long
+long_places(const tensor *t, size_t i)
+{
+  RATIONAL(q);
+  entry_value(&q, t, i);
+  unsigned long n = mpz_sizeinbase(mpq_denref(&q), 2) - 1;
+  expect(mpz_scan1(mpq_denref(&q), 0) == n, "a constant's entry is no integer times a power of two");
+  return n;
+}
+
+/* Its entries as doubles; those that are none are made once the unit is known. */
+static void
+note_tensor(record *r, tensor *t)
+{
+  bool others = false;
+  if (t->whole != NULL)
+    return;
+  t->whole = allocate(t->count, sizeof *t->whole);
+  for (size_t i = 0; i < t->count; i++) {
+    double x = t->value != NULL ? rational_double(&t->value[i]) : tensor_double(t, i);
+    unsigned long n = isnan(x) ? long_places(t, i) : places_of(x);
+    t->whole[i].d = x;
+    others = others || isnan(x);
+    r->unit.bits = n > r->unit.bits ? n : r->unit.bits;
+  }
+  if (!others)
+    return;
+  r->kept->long_ones = grow(r->kept->long_ones, r->kept->n_long, sizeof *r->kept->long_ones);
+  r->kept->long_ones[r->kept->n_long++] = t;
+}
+
+/* In the unit. */
+static void
+scale_long(const unit *u, const tensor *t)
+{
+  RATIONAL(q);
+  for (size_t i = 0; i < t->count; i++) {
+    if (!isnan(t->whole[i].d))
+      continue;
+    entry_value(&q, t, i);
+    t->whole[i].z = integer_zero();
+    mpz_mul_2exp(&t->whole[i].z, mpq_numref(&q), u->bits - (mpz_sizeinbase(mpq_denref(&q), 2) - 1));
   }
 }
 
@@ -39,64 +96,40 @@ note_step(unit *u, const step *st)
     note_coefficient(u, &st->piece[i / 3][i % 3]);
 }
 
+/* A tensor of the model, or the batch: what is packed is not read. */
 static void
-make_whole(const unit *u, tensor *t)
+note_decoded(record *r, const tensor *t)
 {
-  if (t->value == NULL || t->whole != NULL)
-    return;
-  t->whole = allocate(t->count, sizeof *t->whole);
-  for (size_t i = 0; i < t->count; i++) {
-    t->whole[i] = integer_zero();
-    mpz_mul_2exp(&t->whole[i], mpq_numref(&t->value[i]), u->bits - (mpz_sizeinbase(mpq_denref(&t->value[i]), 2) - 1));
-  }
+  if (t != NULL && t->value != NULL)
+    note_tensor(r, (tensor *)t);
 }
 
 /* The weights of steps: no value need have them, for a node makes some anew (a mask without its infinite entries). */
 static void
-for_each_weight(record *r, void (*work)(unit *u, tensor *t))
+note_weights(record *r)
 {
   const network *net = r->p->net;
-  for (size_t s = 1; s < net->n_steps; s++) {
-    const tensor *last = NULL;
-    for (size_t i = 0; i < net->steps[s].n_factors; i++) {
-      tensor *w = net->steps[s].factors[i].w;
-      if (w != NULL && w != last)
-        work(&r->unit, w);
-      last = w;
-    }
-  }
+  for (size_t s = 1; s < net->n_steps; s++)
+    for (size_t i = 0; i < net->steps[s].n_factors; i++)
+      note_decoded(r, net->steps[s].factors[i].w);
 }
 
 /* All tensors that hold the record's numbers, and the weights of steps, one after another. */
 static void
-for_each_tensor(record *r, void (*work)(unit *u, tensor *t))
+note_tensors(record *r)
 {
   for (size_t i = 0; i < r->n_trace; i++)
-    work(&r->unit, &r->trace[i]);
+    note_tensor(r, &r->trace[i]);
   for (size_t i = 0; i < r->n_gradients; i++)
-    work(&r->unit, &r->gradients[i]);
-  work(&r->unit, (tensor *)r->p->x);
-  if (r->p->target != NULL)
-    work(&r->unit, (tensor *)r->p->target);
+    note_tensor(r, &r->gradients[i]);
+  note_decoded(r, r->p->x);
+  note_decoded(r, r->p->target);
   for (size_t s = 1; s < r->p->net->n_steps; s++)
-    if (r->p->net->steps[s].given != NULL)
-      work(&r->unit, (tensor *)r->p->net->steps[s].given);
+    note_decoded(r, r->p->net->steps[s].given);
   for (size_t v = 0; v < r->p->net->n_values; v++)
     for (tensor *t = r->p->net->values[v].constant; t != NULL; t = t->still)
-      work(&r->unit, t);
-  for_each_weight(r, work);
-}
-
-static void
-note_tensor(unit *u, tensor *t)
-{
-  note_bits(u, t);
-}
-
-static void
-scale_tensor(unit *u, tensor *t)
-{
-  make_whole(u, t);
+      note_decoded(r, t);
+  note_weights(r);
 }
 
 static void
@@ -107,7 +140,7 @@ choose_unit(record *r)
   RATIONAL(share);
   r->unit = (unit){0, integer_zero()};
   mpz_set_ui(&r->unit.common, 1);
-  for_each_tensor(r, note_tensor);
+  note_tensors(r);
   for (size_t s = 1; s < net->n_steps; s++)
     note_step(&r->unit, &net->steps[s]);
   for (size_t i = 0; i < net->n_operators; i++)
@@ -121,7 +154,8 @@ choose_unit(record *r)
   mpq_mul(&share, &share, &r->scale);
   note_coefficient(&r->unit, &share);
   note_coefficient(&r->unit, &r->scale);
-  for_each_tensor(r, scale_tensor);
+  for (size_t i = 0; i < r->kept->n_long; i++)
+    scale_long(&r->unit, r->kept->long_ones[i]);
 }
 
 /* ---- Recorded entries of steps */
@@ -155,7 +189,7 @@ record_fits(const record *r, const graph_value *v, const tensor *t)
   require(fits, "tensor '%s' is not of floats, or does not have the shape of its node's output", t->name);
 }
 
-const integer *
+const recorded *
 record_entry(const record *r, const graph_value *v, const tensor *t, size_t i, size_t b)
 {
   if (v->constant != NULL)
@@ -184,14 +218,11 @@ static bool
 moves_its_own(const record *r, const graph_value *v, const tensor *t)
 {
   bool same = t->real && t->count == v->count * record_samples(r, v);
-  INTEGER(minus);
   for (size_t i = 0; i < v->count && same; i++)
     for (size_t b = 0; b < record_samples(r, v) && same; b++) {
-      const integer *from =
+      const recorded *from =
           v->constant != NULL ? &v->constant->whole[v->map[i]] : record_read(r, (source){v->step, v->map[i]}, b);
-      if (v->negated)
-        mpz_neg(&minus, from);
-      same = mpz_cmp(v->negated ? &minus : from, record_entry(r, v, t, i, b)) == 0;
+      same = recorded_order(from, v->negated, record_entry(r, v, t, i, b), &r->unit) == 0;
     }
   return same;
 }
@@ -273,8 +304,9 @@ void
 record_begin(record *r, bytes trace, bytes gradients)
 {
   index_outputs(r);
-  r->trace = tensors_read(trace, &r->n_trace, &r->trace_names);
-  r->gradients = tensors_read(gradients, &r->n_gradients, &r->gradient_names);
+  r->one.d = 1;
+  r->trace = tensors_hold(trace, &r->n_trace, &r->trace_names);
+  r->gradients = tensors_hold(gradients, &r->n_gradients, &r->gradient_names);
   r->trace_read = allocate(r->n_trace, sizeof *r->trace_read);
   r->gradient_read = allocate(r->n_gradients, sizeof *r->gradient_read);
   choose_unit(r);
@@ -378,17 +410,21 @@ record_step(const record *r, size_t place)
 
 /* x less q, its sign. */
 static int
-compare(const unit *u, const integer *x, const rational *q)
+compare(const unit *u, const recorded *x, const rational *q)
 {
   INTEGER(left);
   INTEGER(right);
-  mpz_mul(&left, x, mpq_denref(q));
+  bool short_one = mpz_cmp_ui(mpq_denref(q), 1) == 0 && mpz_cmpabs_ui(mpq_numref(q), 1ul << 53) <= 0;
+  double at = short_one ? (double)mpz_get_si(mpq_numref(q)) : NAN;
+  if (x->d < at || x->d > at || x->d == at)
+    return (x->d > at) - (x->d < at);
+  mpz_mul(&left, recorded_integer(x, u), mpq_denref(q));
   mpz_mul_2exp(&right, mpq_numref(q), u->bits);
   return mpz_cmp(&left, &right);
 }
 
 size_t
-record_piece(const record *r, const step *st, const integer *x)
+record_piece(const record *r, const step *st, const recorded *x)
 {
   for (size_t k = 0; k < st->n_kinks; k++) {
     if (mpq_equal(&st->piece[k][1], &st->piece[k + 1][1]))
@@ -411,7 +447,7 @@ record_proxy(const record *r, const step *st, size_t k)
   return &r->proxies[i][st->number[k]];
 }
 
-const integer *
+const recorded *
 record_read(const record *r, source x, size_t b)
 {
   return r->entry[x.step] != NULL ? r->entry[x.step][x.from * r->p->net->batch + b] : NULL;
@@ -423,7 +459,8 @@ record_winner(const record *r, const step *st, size_t f, size_t b)
   const source *x = &st->sources[st->source_row[f] * st->width];
   size_t best = NONE;
   for (size_t i = 0; i < st->width; i++)
-    if (x[i].step < PADDING && (best == NONE || mpz_cmp(record_read(r, x[i], b), record_read(r, x[best], b)) > 0))
+    if (x[i].step < PADDING
+        && (best == NONE || recorded_order(record_read(r, x[i], b), false, record_read(r, x[best], b), &r->unit) > 0))
       best = i;
   return best;
 }

@@ -20,7 +20,9 @@ typedef struct {
   struct line_roots *roots;          /* record_line.c: by step */
   struct moments **moments;          /* record_statistic.c: by step */
   struct told_statistics *told;      /* and by the place of a node */
-  size_t unrecorded;                 /* entries of steps that were computed, for they were not recorded */
+  tensor **long_ones;                /* with entries that are no doubles */
+  size_t n_long;
+  size_t unrecorded; /* entries of steps that were computed, for they were not recorded */
 } record_kept;
 
 typedef struct {
@@ -38,10 +40,12 @@ typedef struct {
       narrow[2]; /* what narrow factors take of a convolution's products, of others' (sum_add's); 0: there are none */
   ad_slope (*proxies)[2]; /* by operator */
   unit unit;
-  integer one;            /* in that unit */
-  bool *torn;             /* by step: a node that only moves its entries was recorded with others */
-  size_t boundless;       /* entries of the tensor at hand of which no bound is known */
-  const integer ***entry; /* [step][feature * batch + sample]: as recorded, of the input as given; NULL: not recorded */
+  recorded one;
+  bool *torn;       /* by step: a node that only moves its entries was recorded with others */
+  size_t boundless; /* entries of the tensor at hand of which no bound is known */
+  bool exact;       /* the line at hand says that the tensor is bit-exact */
+  const recorded **
+      *entry; /* [step][feature * batch + sample]: as recorded, of the input as given; NULL: not recorded */
 } record;
 
 /* r has kept (zeros), p, m, scale and proxies; the files' tensors are brought to one unit. */
@@ -54,7 +58,7 @@ const tensor *record_find(record *r, const char *part, const char *name);
 
 /* Entry i of sample b of a recorded tensor of v; its shape must be v's. */
 void record_fits(const record *r, const graph_value *v, const tensor *t);
-const integer *record_entry(const record *r, const graph_value *v, const tensor *t, size_t i, size_t b);
+const recorded *record_entry(const record *r, const graph_value *v, const tensor *t, size_t i, size_t b);
 
 /* Does v hold numbers as they were recorded? Are the samples on its first axis, alone, besides? */
 bool record_plain(const record *r, const graph_value *v);
@@ -68,7 +72,7 @@ const step *record_step(const record *r, size_t place);
 bool record_known(const record *r, size_t s); /* was the step's output recorded, and by all its names as one? */
 /* Is that so of all that it reads? */
 bool record_reads(const record *r, const step *st);
-const integer *record_read(const record *r, source x, size_t b); /* for sample b; NULL: not recorded */
+const recorded *record_read(const record *r, source x, size_t b); /* for sample b; NULL: not recorded */
 
 /* Roundings that may be made beyond one for each term; and beyond these of terms that a number other than 1 and -1 multiplies. */
 #define SPARE 4
@@ -76,7 +80,7 @@ const integer *record_read(const record *r, source x, size_t b); /* for sample b
 
 /* Piece of a PIECEWISE step at an argument; at a kink with two slopes, AT_KINK + the kink. */
 #define AT_KINK 16
-size_t record_piece(const record *r, const step *st, const integer *x);
+size_t record_piece(const record *r, const step *st, const recorded *x);
 
 /* AD's at kink k of a step. */
 const ad_slope *record_proxy(const record *r, const step *st, size_t k);

@@ -1,24 +1,39 @@
 /* Recorded gradients (record.h): of a value, the sum of what all that read it hand back. */
 #include "check/record/record_gather.h"
 #include "check/base/allocate.h"
+#include "check/record/record_product.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Where feature `from` of v's step is in v; of a constant its entry. */
-static sum *
+/* The sum of feature `from` of v's step; of a constant that of its entry. */
+static size_t
 sum_of(const gather *g, size_t from, size_t b)
 {
   size_t i = g->place[from];
   require(i != NONE, "a node reads an entry that its input does not hold");
-  return &g->sums[i * record_samples(g->r, g->v) + (g->v->constant != NULL ? 0 : b)];
+  return i * record_samples(g->r, g->v) + (g->v->constant != NULL ? 0 : b);
 }
 
 static void
-add_one(const gather *g, size_t from, size_t b, const coefficient *c, const integer *a, const integer *x,
+add_one(const gather *g, size_t from, size_t b, const coefficient *c, const recorded *a, const recorded *x,
         unsigned long narrow)
 {
-  sum_add(sum_of(g, from, b), &g->r->unit, g->type, c, a, x, narrow);
+  size_t i = sum_of(g, from, b);
+  if (g->doubles != NULL)
+    filter_add(&g->doubles[i], c, a, x);
+  else if (g->asked[i])
+    sum_add(&g->sums[i], &g->r->unit, g->type, c, a, x, narrow);
+}
+
+static void
+add_number(const gather *g, size_t from, size_t b, const rational *q)
+{
+  size_t i = sum_of(g, from, b);
+  if (g->doubles != NULL)
+    filter_add_number(&g->doubles[i], q);
+  else if (g->asked[i])
+    sum_add_number(&g->sums[i], &g->r->unit, q);
 }
 
 /* ---- What steps hand back; h: the gradient of entry f for sample b */
@@ -30,7 +45,7 @@ reads_it(const gather *g, source x)
 }
 
 static void
-back_linear(const gather *g, const step *st, size_t f, size_t b, const integer *h)
+back_linear(const gather *g, const step *st, size_t f, size_t b, const recorded *h)
 {
   coefficient *c = &g->r->kept->last[1][LINEAR];
   const factor *w = &st->factors[st->factor_row[f] * st->width];
@@ -51,7 +66,7 @@ back_linear(const gather *g, const step *st, size_t f, size_t b, const integer *
 }
 
 static void
-back_product(const gather *g, const step *st, size_t f, size_t b, const integer *h)
+back_product(const gather *g, const step *st, size_t f, size_t b, const recorded *h)
 {
   coefficient *c = &g->r->kept->last[1][PRODUCT];
   const source *x = &st->sources[st->source_row[f] * st->width];
@@ -64,7 +79,7 @@ back_product(const gather *g, const step *st, size_t f, size_t b, const integer 
 
 /* AD's slope at the recorded argument. */
 static const rational *
-slope_of(const record *r, const step *st, const integer *x)
+slope_of(const record *r, const step *st, const recorded *x)
 {
   size_t piece = record_piece(r, st, x);
   if (piece < AT_KINK)
@@ -75,7 +90,7 @@ slope_of(const record *r, const step *st, const integer *x)
 }
 
 static void
-back_piece(const gather *g, const step *st, size_t f, size_t b, const integer *h)
+back_piece(const gather *g, const step *st, size_t f, size_t b, const recorded *h)
 {
   coefficient *c = &g->r->kept->last[1][PIECEWISE];
   source x = st->sources[st->source_row[f]];
@@ -87,7 +102,7 @@ back_piece(const gather *g, const step *st, size_t f, size_t b, const integer *h
 
 /* To the recorded winner; where none was recorded, to the first of the largest. */
 static void
-back_window(const gather *g, const step *st, size_t f, size_t b, const integer *h)
+back_window(const gather *g, const step *st, size_t f, size_t b, const recorded *h)
 {
   coefficient *c = &g->r->kept->last[1][WINDOW];
   size_t i = g->winners != NULL ? record_named(g->r, st, g->pooled, g->winners, f, b) : record_winner(g->r, st, f, b);
@@ -98,11 +113,39 @@ back_window(const gather *g, const step *st, size_t f, size_t b, const integer *
     add_one(g, x.from, b, c, h, NULL, 0);
 }
 
+/* What a step hands back as products of matrices, n sums: of features of the value's step, or of terms of rows of factors. */
+static void
+back_product_of(const gather *g, const step *st, const filter *of, size_t n)
+{
+  size_t samples = g->v->constant == NULL ? g->r->p->net->batch : 1;
+  for (size_t i = 0; i < n * samples; i++) {
+    const factor *w = g->v->constant != NULL ? &st->factors[i] : NULL;
+    if (of[i].terms == 0 || (w != NULL && w->w != g->v->constant))
+      continue;
+    size_t at = sum_of(g, w == NULL ? i / samples : w->at, i % samples);
+    filter_join(&g->doubles[at], &of[i], w != NULL && g->v->negated != (mpq_sgn(w->coef) < 0));
+  }
+}
+
+static void
+back_matrices(const gather *g, const step *st, const graph_value *w, const tensor *t)
+{
+  const network *net = g->r->p->net;
+  bool constant = g->v->constant != NULL;
+  filter *of = constant ? product_weights(g->r, st, w, t) : product_inputs(g->r, st, w, t, g->v->step);
+  back_product_of(g, st, of, constant ? st->n_factors : net->steps[g->v->step].n);
+  free(of);
+}
+
 static void
 back_step(gather *g, const step *st)
 {
   const graph_value *w = network_value(g->r->p->net, st->node->out[0]);
   const tensor *t = gather_given(g->r, w);
+  if (g->doubles != NULL && !g->r->exact && product_fits(g->r, st)) {
+    back_matrices(g, st, w, t);
+    return;
+  }
   g->winners = st->kind == WINDOW ? record_winners(g->r, st, &g->pooled) : NULL;
   for (size_t f = 0; f < st->n; f++)
     for (size_t b = 0; b < g->r->p->net->batch; b++)
@@ -234,7 +277,7 @@ back_nodes(gather *g)
     else
       g->nodes[composed++] = place;
   }
-  if (composed > 0 && !g->unknown)
+  if (composed > 0 && !g->unknown && g->doubles != NULL)
     gather_chain(g, g->nodes, composed);
 }
 
@@ -281,13 +324,13 @@ back_loss(gather *g)
   coefficient_set(&d, &g->r->unit, &minus);
   if (p->loss != LOSS_SUM)
     g->unknown = g->unknown || !record_known(g->r, v->step) || p->target->real != (p->loss == LOSS_MSE);
-  if (p->loss == LOSS_CE && !g->unknown)
+  if (p->loss == LOSS_CE && !g->unknown && g->doubles != NULL)
     back_cross_entropy(g);
   for (size_t i = 0; i < v->count && !g->unknown && p->loss != LOSS_CE; i++)
     for (size_t b = 0; b < p->net->batch; b++) {
       source x = {v->step, v->map[i]};
       if (p->loss == LOSS_SUM) {
-        sum_add_number(sum_of(g, x.from, b), &g->r->unit, &share);
+        add_number(g, x.from, b, &share);
         continue;
       }
       add_one(g, x.from, b, &c, record_read(g->r, x, b), NULL, 0);
@@ -316,7 +359,7 @@ find_places(gather *g)
 
 /* Judges entry i as the total of plain sums and of what composed nodes hand back, with so many roundings. */
 static answer
-judge_composed(const gather *g, size_t i, size_t roundings, const integer *recorded)
+judge_composed(const gather *g, size_t i, size_t roundings, const recorded *x)
 {
   const unit *u = &g->r->unit;
   const sum *s = &g->sums[i];
@@ -335,33 +378,9 @@ judge_composed(const gather *g, size_t i, size_t roundings, const integer *recor
   bound mass = bound_add(bound_add(bound_of(&q), narrow), h->mass);
   bool bounded = number_is_nothing(y, mass) || add_rounding(&y->off, g->type, roundings, mass);
   y->open = h->open || !bounded;
-  answer found = node_judge(g->r, y, recorded);
+  answer found = node_judge(g->r, y, x);
   number_free(y, 1);
   return found;
-}
-
-static answer
-judge_all(const gather *g, const tensor *t)
-{
-  answer all = g->composed != NULL ? BOUNDED : EXACT;
-  size_t samples = record_samples(g->r, g->v), n = g->v->count * samples, most = 0;
-  for (size_t i = 0; i < n; i++) {
-    size_t terms = g->sums[i].terms + (g->composed != NULL ? g->composed[i].terms : 0);
-    most = terms > most ? terms : most;
-  }
-  for (size_t i = 0; i < n && all < REFUTED; i++) {
-    const integer *recorded = record_entry(g->r, g->v, t, i / samples, i % samples);
-    answer one;
-    if (g->unbounded)
-      one = NO_BOUND;
-    else if (g->composed != NULL)
-      one = judge_composed(g, i, most + SPARE_COMPOSED * (g->readers + 1), recorded);
-    else
-      one = answer_of(EXACT,
-                      sum_judge(&g->sums[i], &g->r->unit, t->type, most + SPARE_COMPOSED * (g->readers + 1), recorded));
-    all = answer_note(g->r, all, one);
-  }
-  return all;
 }
 
 /* All that reads v, or a value behind it of which no gradient was recorded. */
@@ -388,21 +407,94 @@ follow(gather *g)
   }
 }
 
+/* Adds up all terms: in doubles, and with what composed nodes hand back; or in integers, of the entries that are asked for. */
+static void
+add_up(gather *g)
+{
+  free(g->via);
+  free(g->nodes);
+  g->n_via = g->n_nodes = g->readers = 0;
+  follow(g);
+  if (!g->unknown)
+    back_nodes(g);
+  if (strcmp(g->v->name, g->r->p->net->own.of) == 0)
+    back_loss(g);
+}
+
+/* How many roundings an entry may have. */
+static size_t
+roundings_of(const gather *g, size_t n)
+{
+  size_t most = 0;
+  for (size_t i = 0; i < n; i++) {
+    size_t terms = g->doubles[i].terms + (g->composed != NULL ? g->composed[i].terms : 0);
+    most = terms > most ? terms : most;
+  }
+  return most + SPARE_COMPOSED * (g->readers + 1);
+}
+
+/* What doubles tell of the entries; how many others there are, which are then asked for. */
+static size_t
+judge_doubles(gather *g, const tensor *t, size_t n, size_t roundings)
+{
+  size_t samples = record_samples(g->r, g->v), others = 0;
+  g->asked = allocate(n, sizeof *g->asked);
+  for (size_t i = 0; i < n; i++) {
+    const recorded *x = record_entry(g->r, g->v, t, i / samples, i % samples);
+    g->asked[i] = g->composed != NULL ? g->doubles[i].terms > 0
+                                      : filter_judge(&g->doubles[i], t->type, roundings, x, g->r->exact) == UNTOLD;
+    others += g->asked[i];
+  }
+  return others;
+}
+
+/* Entry i, asked for, as its sum in integers. */
+static answer
+judge_entry(const gather *g, const tensor *t, size_t i, size_t roundings)
+{
+  size_t samples = record_samples(g->r, g->v);
+  const recorded *x = record_entry(g->r, g->v, t, i / samples, i % samples);
+  if (g->composed != NULL)
+    return judge_composed(g, i, roundings, x);
+  return answer_of(EXACT, sum_judge(&g->sums[i], &g->r->unit, t->type, roundings, x));
+}
+
+static answer
+judge_all(gather *g, const tensor *t)
+{
+  answer all = g->composed != NULL || !g->r->exact ? BOUNDED : EXACT;
+  size_t n = g->v->count * record_samples(g->r, g->v), roundings = roundings_of(g, n);
+  if (g->unbounded) {
+    g->r->boundless += n;
+    return n > 0 ? NO_BOUND : all;
+  }
+  size_t others = judge_doubles(g, t, n, roundings);
+  free(g->doubles);
+  g->doubles = NULL;
+  if (others == 0 && g->composed == NULL)
+    return all;
+  g->sums = sums(n);
+  if (others > 0)
+    add_up(g);
+  for (size_t i = 0; i < n && all < REFUTED; i++)
+    if (g->asked[i] || g->composed != NULL)
+      all = answer_note(g->r, all, judge_entry(g, t, i, roundings));
+  sums_free(g->sums, n);
+  return all;
+}
+
 static answer
 judge_gradient(record *r, const graph_value *v, const tensor *t)
 {
   gather g = {.r = r, .v = v, .type = t->type};
   if (!find_places(&g))
     return NOT_COVERED;
-  g.sums = sums(v->count * record_samples(r, v));
-  follow(&g);
-  if (!g.unknown)
-    back_nodes(&g);
-  if (strcmp(v->name, r->p->net->own.of) == 0)
-    back_loss(&g);
+  g.doubles = allocate(v->count * record_samples(r, v), sizeof *g.doubles);
+  add_up(&g);
   answer found = g.unknown ? NOT_COVERED : judge_all(&g, t);
   cotangents_free(g.composed, v->count * record_samples(r, v));
-  sums_free(g.sums, v->count * record_samples(r, v));
+  free(g.doubles);
+  free(g.asked);
   free(g.place);
   free(g.via);
   free(g.nodes);

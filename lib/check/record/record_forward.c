@@ -1,6 +1,8 @@
 /* Recorded outputs, and winners of windows (record.h). */
 #include "check/record/record_node.h"
+#include "check/record/record_product.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 answer
@@ -20,8 +22,24 @@ answer_note(record *r, answer so_far, answer now)
 
 /* ---- One entry of a step's output, for sample b */
 
+/* Where terms are added: to the one that is not NULL. */
+typedef struct {
+  filter *doubles;
+  sum *integers;
+} total;
+
 static void
-add_linear(sum *s, record *r, const step *st, size_t f, size_t b, size_t type)
+add_one(total s, const record *r, size_t type, const coefficient *c, const recorded *a, const recorded *b,
+        unsigned long narrow)
+{
+  if (s.doubles != NULL)
+    filter_add(s.doubles, c, a, b);
+  else
+    sum_add(s.integers, &r->unit, type, c, a, b, narrow);
+}
+
+static void
+add_linear(total s, record *r, const step *st, size_t f, size_t b, size_t type)
 {
   coefficient *c = &r->kept->last[0][LINEAR];
   const factor *w = &st->factors[st->factor_row[f] * st->width];
@@ -30,10 +48,10 @@ add_linear(sum *s, record *r, const step *st, size_t f, size_t b, size_t type)
   for (size_t i = 0; i < st->width; i++) {
     if (x[i].step == PADDING)
       continue;
-    const integer *one = x[i].step == NONE ? NULL : record_read(r, x[i], b);
-    const integer *other = w[i].w != NULL ? &w[i].w->whole[w[i].at] : NULL;
+    const recorded *one = x[i].step == NONE ? NULL : record_read(r, x[i], b);
+    const recorded *other = w[i].w != NULL ? &w[i].w->whole[w[i].at] : NULL;
     coefficient_set(c, &r->unit, w[i].coef);
-    sum_add(s, &r->unit, type, c,
+    add_one(s, r, type, c,
             one != NULL     ? one
             : other != NULL ? other
                             : &r->one,
@@ -42,7 +60,7 @@ add_linear(sum *s, record *r, const step *st, size_t f, size_t b, size_t type)
 }
 
 static void
-add_product(sum *s, record *r, const step *st, size_t f, size_t b, size_t type)
+add_product(total s, record *r, const step *st, size_t f, size_t b, size_t type)
 {
   coefficient *c = &r->kept->last[0][PRODUCT];
   const source *x = &st->sources[st->source_row[f] * st->width];
@@ -50,35 +68,37 @@ add_product(sum *s, record *r, const step *st, size_t f, size_t b, size_t type)
   coefficient_set(c, &r->unit, &plus_one);
   for (size_t i = 0; i + 1 < st->width; i += 2)
     if (x[i].step != PADDING && x[i + 1].step != PADDING)
-      sum_add(s, &r->unit, type, c, record_read(r, x[i], b), record_read(r, x[i + 1], b), narrow);
+      add_one(s, r, type, c, record_read(r, x[i], b), record_read(r, x[i + 1], b), narrow);
 }
 
 /* A number or a multiple: at a kink both pieces agree. */
 static void
-add_piece(sum *s, record *r, const step *st, size_t f, size_t b, size_t type)
+add_piece(total s, record *r, const step *st, size_t f, size_t b, size_t type)
 {
   coefficient *c = &r->kept->last[0][PIECEWISE];
-  const integer *x = record_read(r, st->sources[st->source_row[f]], b);
+  const recorded *x = record_read(r, st->sources[st->source_row[f]], b);
   const rational *piece = st->piece[record_piece(r, st, x) % AT_KINK];
-  if (mpq_sgn(&piece[0]) != 0) {
-    sum_add_number(s, &r->unit, &piece[0]);
-    return;
+  if (mpq_sgn(&piece[0]) == 0) {
+    coefficient_set(c, &r->unit, &piece[1]);
+    add_one(s, r, type, c, x, NULL, 0);
+  } else if (s.doubles != NULL) {
+    filter_add_number(s.doubles, &piece[0]);
+  } else {
+    sum_add_number(s.integers, &r->unit, &piece[0]);
   }
-  coefficient_set(c, &r->unit, &piece[1]);
-  sum_add(s, &r->unit, type, c, x, NULL, 0);
 }
 
 static void
-add_largest(sum *s, record *r, const step *st, size_t f, size_t b, size_t type)
+add_largest(total s, record *r, const step *st, size_t f, size_t b, size_t type)
 {
   coefficient *c = &r->kept->last[0][WINDOW];
   const source *x = &st->sources[st->source_row[f] * st->width];
   coefficient_set(c, &r->unit, &plus_one);
-  sum_add(s, &r->unit, type, c, record_read(r, x[record_winner(r, st, f, b)], b), NULL, 0);
+  add_one(s, r, type, c, record_read(r, x[record_winner(r, st, f, b)], b), NULL, 0);
 }
 
 static void
-add_entry(sum *s, record *r, const step *st, size_t f, size_t b, size_t type)
+add_entry(total s, record *r, const step *st, size_t f, size_t b, size_t type)
 {
   if (st->kind == LINEAR)
     add_linear(s, r, st, f, b, type);
@@ -98,24 +118,61 @@ roundings_of(const step *st, size_t f)
   bool scaled = false;
   for (size_t i = 0; i < st->width && st->kind == LINEAR; i++) {
     const rational *c = st->factors[st->factor_row[f] * st->width + i].coef;
-    scaled = scaled || mpz_cmpabs(mpq_numref(c), mpq_denref(c)) != 0;
+    scaled = scaled || (c != &plus_one && mpz_cmpabs(mpq_numref(c), mpq_denref(c)) != 0);
   }
   return st->width + SPARE + (scaled ? SPARE_SCALED : 0);
+}
+
+/* Entry f of sample b with n roundings, in doubles, as `known` or, where that is NULL, made here; where these do not tell, in integers. */
+static nearness
+judge_entry(record *r, const step *st, const filter *known, const recorded *x, size_t type, size_t f, size_t b,
+            size_t n)
+{
+  filter quick = {0};
+  if (known == NULL)
+    add_entry((total){&quick, NULL}, r, st, f, b, type);
+  nearness found = filter_judge(known != NULL ? known : &quick, type, n, x, r->exact);
+  if (found != UNTOLD)
+    return found;
+  sum *s = sums(1);
+  add_entry((total){NULL, s}, r, st, f, b, type);
+  found = sum_judge(s, &r->unit, type, n, x);
+  sums_free(s, 1);
+  return found;
 }
 
 static answer
 judge_step(record *r, const step *st, const graph_value *v, const tensor *t)
 {
   answer all = EXACT;
-  for (size_t f = 0; f < st->n && all < REFUTED; f++)
-    for (size_t b = 0; b < r->p->net->batch && all < REFUTED; b++) {
-      sum *s = sums(1);
-      add_entry(s, r, st, f, b, t->type);
-      answer one = answer_of(EXACT, sum_judge(s, &r->unit, t->type, roundings_of(st, f), record_entry(r, v, t, f, b)));
-      all = answer_note(r, all, one);
-      sums_free(s, 1);
+  size_t batch = r->p->net->batch;
+  filter *known = !r->exact && product_fits(r, st) ? product_forward(r, st) : NULL;
+  for (size_t f = 0; f < st->n && all < REFUTED; f++) {
+    size_t n = roundings_of(st, f);
+    for (size_t b = 0; b < batch && all < REFUTED; b++) {
+      const filter *one = known != NULL ? &known[f * batch + b] : NULL;
+      const recorded *x = record_entry(r, v, t, f, b);
+      all = answer_note(r, all, answer_of(EXACT, judge_entry(r, st, one, x, t->type, f, b, n)));
     }
+  }
+  free(known);
   return all;
+}
+
+/* The nearness of an entry that is moved: it was stored in t's type, perhaps. */
+static nearness
+judge_moved(record *r, const coefficient *c, const recorded *from, const tensor *t, const recorded *to)
+{
+  filter quick = {0};
+  filter_add(&quick, c, from, NULL);
+  nearness found = filter_judge(&quick, t->type, 0, to, true);
+  if (found != UNTOLD)
+    return found;
+  sum *s = sums(1);
+  sum_add(s, &r->unit, t->type, c, from, NULL, 0);
+  found = sum_judge(s, &r->unit, t->type, 0, to);
+  sums_free(s, 1);
+  return found;
 }
 
 /* Entries that are moved: a parameter's, perhaps negated, or those of a step. */
@@ -129,12 +186,9 @@ judge_copy(record *r, const graph_value *v, const tensor *t)
   coefficient_set(c, &r->unit, v->negated ? &minus_one : &plus_one);
   for (size_t i = 0; i < v->count && all < REFUTED; i++)
     for (size_t b = 0; b < record_samples(r, v) && all < REFUTED; b++) {
-      sum *s = sums(1);
-      const integer *from =
+      const recorded *from =
           v->constant != NULL ? &v->constant->whole[v->map[i]] : record_read(r, (source){v->step, v->map[i]}, b);
-      sum_add(s, &r->unit, t->type, c, from, NULL, 0);
-      all = answer_of(all, sum_judge(s, &r->unit, t->type, 0, record_entry(r, v, t, i, b)));
-      sums_free(s, 1);
+      all = answer_of(all, judge_moved(r, c, from, t, record_entry(r, v, t, i, b)));
     }
   return all;
 }
@@ -188,10 +242,10 @@ record_named(const record *r, const step *st, const graph_value *in, const tenso
     plane *= in->dims[i];
     places *= out->dims[i];
   }
-  const rational *index = &t->value[k];
-  if (mpq_sgn(index) < 0 || mpq_cmp_ui(index, plane, 1) >= 0)
+  double index = t->whole[k].d;
+  if (!(index >= 0 && index < (double)plane))
     return NONE;
-  size_t from = in->map[f / places * plane + mpz_get_ui(mpq_numref(index))];
+  size_t from = in->map[f / places * plane + (size_t)index];
   const source *x = &st->sources[st->source_row[f] * st->width];
   for (size_t i = 0; i < st->width; i++)
     if (x[i].step < PADDING && x[i].from == from)

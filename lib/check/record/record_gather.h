@@ -2,6 +2,7 @@
 #ifndef CLARKE_KERNEL_RECORD_GATHER_H
 #define CLARKE_KERNEL_RECORD_GATHER_H
 
+#include "check/record/record_filter.h"
 #include "check/record/record_node.h"
 
 typedef struct {
@@ -9,7 +10,9 @@ typedef struct {
   const graph_value *v;  /* whose gradient it is */
   size_t type;           /* of the recorded one */
   size_t *place;         /* entry of v by feature, or by entry of the constant; NONE */
-  sum *sums;             /* [entry * samples + b] */
+  filter *doubles;       /* [entry * samples + b]: NULL once all was added up in doubles */
+  sum *sums;             /* likewise: in integers, of those that doubles do not tell */
+  bool *asked;           /* likewise: which these are */
   cotangent *composed;   /* likewise: what composed nodes hand back; NULL: none does */
   size_t readers;        /* nodes */
   bool unknown;          /* something that reads it is not covered */

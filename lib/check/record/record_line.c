@@ -279,7 +279,7 @@ root_make(root *t, interval *c, node_pass *p, const step *st, size_t first)
   t->size = mean(t->size, m);
   t->off = mean(t->off, m);
   centre(c, m);
-  inverse_root(&t->r, c, m, &st->at[0], 0);
+  inverse_root(&t->r, c, m, &st->at[0]);
   over_powers(&t->r);
   t->inverse = bound_times(least_size(&t->r), bound_natural(m));
   t->middle = t->off;

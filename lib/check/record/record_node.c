@@ -17,7 +17,7 @@ surely_within(const interval *x, bound off)
 }
 
 answer
-node_judge(const record *r, const number *y, const integer *recorded)
+node_judge(const record *r, const number *y, const recorded *x)
 {
   RATIONAL(q);
   RATIONAL(off);
@@ -26,7 +26,7 @@ node_judge(const record *r, const number *y, const integer *recorded)
   RATIONAL(most);
   if (y->open)
     return NO_BOUND;
-  unfixed(&z.lo, recorded, r->unit.bits);
+  recorded_value(&z.lo, x, &r->unit);
   mpq_set(&z.hi, &z.lo);
   interval_set(&apart, &y->x.lo, &y->x.hi);
   interval_add(&apart, &z, &minus_one);
@@ -52,12 +52,12 @@ node_round(node_pass *p, bound *off, size_t n, bound mass)
 }
 
 void
-node_recall(number *y, const node_pass *p, const integer *z)
+node_recall(number *y, const node_pass *p, const recorded *x)
 {
-  unfixed(&y->x.lo, z, p->r->unit.bits);
+  recorded_value(&y->x.lo, x, &p->r->unit);
   mpq_set(&y->x.hi, &y->x.lo);
   y->wide = least_size(&y->x);
-  if (is_subnormal(&p->r->unit, p->type, z))
+  if (is_subnormal(p->type, x, &p->r->unit))
     y->off = y->wide;
   y->wide = bound_add(y->wide, y->off);
 }
@@ -125,7 +125,7 @@ void
 node_factor(rational *q, bool *lost, const node_pass *p, const step *st, const factor *w)
 {
   bool plain = w->coef == &plus_one && !st->divide;
-  *lost = w->w != NULL && is_subnormal(&p->r->unit, p->type, &w->w->whole[w->at]);
+  *lost = w->w != NULL && is_subnormal(p->type, &w->w->whole[w->at], &p->r->unit);
   mpq_set(q, plain && w->w != NULL ? &w->w->value[w->at] : w->coef);
   if (w->w != NULL && !plain)
     (st->divide ? mpq_div : mpq_mul)(q, q, &w->w->value[w->at]);

@@ -30,10 +30,10 @@ void node_note(const node_pass *p, size_t s); /* y or back of step s was filled 
 void node_begin(node_pass *p, const record *r, const chain *c, const bool *needed, size_t first, size_t type);
 void node_end(node_pass *p);
 /* A recorded number: off by itself where it is subnormal. */
-void node_recall(number *y, const node_pass *p, const integer *z);
+void node_recall(number *y, const node_pass *p, const recorded *x);
 const number *node_read(node_pass *p, source x, size_t j); /* NONE: 1 */
 /* Is a recorded number within the bound of y, which is exact but for y->off? With more bits of it, where that is not told. */
-answer node_judge(const record *r, const number *y, const integer *recorded);
+answer node_judge(const record *r, const number *y, const recorded *x);
 void node_round(node_pass *p, bound *off, size_t n, bound mass);
 
 /* What is taken of the step's products (record_narrow). */

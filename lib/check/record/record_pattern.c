@@ -32,13 +32,13 @@ part_at_kink(const record *r, size_t s, size_t f, size_t b)
   const point *p = r->p;
   const step *st = &p->net->steps[s];
   size_t exact = p->place[s][f * p->net->batch + b];
-  size_t recorded = record_piece(r, st, record_read(r, st->sources[st->source_row[f]], b));
+  size_t own = record_piece(r, st, record_read(r, st->sources[st->source_row[f]], b));
   exact = exact >= TOUCHED ? AT_KINK + p->touched[exact - TOUCHED].kink : last_alike(st, exact);
-  if (exact == recorded)
+  if (exact == own)
     return NULL;
-  return exact < AT_KINK && recorded >= AT_KINK   ? "recorded-at-kink"
-         : exact >= AT_KINK && recorded < AT_KINK ? "exactly-at-kink"
-                                                  : "other-side";
+  return exact < AT_KINK && own >= AT_KINK   ? "recorded-at-kink"
+         : exact >= AT_KINK && own < AT_KINK ? "exactly-at-kink"
+                                             : "other-side";
 }
 
 /* The recorded winners of a step with windows, where they were recorded; and the value that it pools. */

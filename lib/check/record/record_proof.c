@@ -100,6 +100,15 @@ next_answer(void)
   return claimed;
 }
 
+/* What the line claims, which says how much is to be found. */
+static answer
+next_claim(judged *q)
+{
+  answer claimed = next_answer();
+  q->r.exact = claimed == EXACT;
+  return claimed;
+}
+
 static void
 state_answer(judged *q, const char *part, const char *name, const tensor *t, answer claimed)
 {
@@ -121,9 +130,8 @@ state_answer(judged *q, const char *part, const char *name, const tensor *t, ans
 /* The answer that stands at the line's end: the one found, or a weaker one that is true as well. What is farther away than its bound
  * is not passed over: the line says that it is not shown. */
 static void
-read_answer(judged *q, const char *part, const char *name, const tensor *t, answer found)
+hold_answer(judged *q, const char *part, const char *name, const tensor *t, answer claimed, answer found)
 {
-  answer claimed = next_answer();
   require(claimed >= REFUTED || found != NOT_COVERED, "%s %s: no rule covers it, or it was not recorded", part, name);
   require(claimed == REFUTED || found != REFUTED, "%s %s: an entry is farther from the exact number than its bound",
           part, name);
@@ -151,7 +159,8 @@ read_part(judged *q, const char *part, answer (*find)(record *r, const char *nam
       char *name = next_name();
       require(strcmp(name, n->out[j]) == 0, "the line of '%s' is expected", n->out[j]);
       const tensor *t = record_find(&q->r, part, name);
-      read_answer(q, part, name, t, t != NULL ? find(&q->r, name, t) : NOT_COVERED);
+      answer claimed = next_claim(q);
+      hold_answer(q, part, name, t, claimed, t != NULL ? find(&q->r, name, t) : NOT_COVERED);
       free(name);
     }
 }
@@ -177,7 +186,8 @@ read_parameters(judged *q)
     char *name = next_name();
     require(strcmp(name, v->name) == 0, "the line of '%s' is expected", v->name);
     const tensor *t = find_gradient(q, name);
-    read_answer(q, "parameter", name, t, t != NULL ? record_parameter(&q->r, v, t) : NOT_COVERED);
+    answer claimed = next_claim(q);
+    hold_answer(q, "parameter", name, t, claimed, t != NULL ? record_parameter(&q->r, v, t) : NOT_COVERED);
     free(name);
   }
 }
@@ -191,7 +201,7 @@ read_statistics(judged *q)
     const tensor *after;
     char *name = next_name();
     answer found = record_statistic(&q->r, name, &after);
-    read_answer(q, "statistic", name, after, found);
+    hold_answer(q, "statistic", name, after, next_answer(), found);
     free(name);
     any = true;
   }

@@ -64,7 +64,7 @@ add_up(integer *total, integer *sizes, integer *squares, const record *r, const 
   size_t batch = r->p->net->batch;
   for (size_t f = k * st->length; f < (k + 1) * st->length; f++)
     for (size_t b = 0; b < batch; b++) {
-      const integer *x = record_read(r, st->sources[st->source_row[f]], b);
+      const integer *x = recorded_integer(record_read(r, st->sources[st->source_row[f]], b), &r->unit);
       mpz_add(total, total, x);
       (mpz_sgn(x) < 0 ? mpz_sub : mpz_add)(sizes, sizes, x);
       mpz_addmul(squares, x, x);
@@ -243,16 +243,18 @@ updates_free(update *u, size_t n)
 }
 
 static answer
-judge_update(const tensor *before, const tensor *after, const update *u, size_t n, size_t k)
+judge_update(const unit *v, const tensor *before, const tensor *after, const update *u, size_t n, size_t k)
 {
   RATIONAL(x);
+  RATIONAL(b);
   RATIONAL(most);
   bound off = {0, 0};
   bool bounded = true;
-  mpq_set(&x, &before->value[k]);
+  recorded_value(&x, &before->whole[k], v);
   for (size_t i = 0; i < n && bounded; i++)
     bounded = bring_up(&x, &off, &u[i], after->count, k, after->type);
-  mpq_sub(&x, &x, &after->value[k]);
+  recorded_value(&b, &after->whole[k], v);
+  mpq_sub(&x, &x, &b);
   mpq_abs(&x, &x);
   bound_get(&most, off);
   return !bounded ? NO_BOUND : mpq_cmp(&x, &most) <= 0 ? BOUNDED : REFUTED;
@@ -270,20 +272,23 @@ judge(record *r, const tensor *before, const tensor *after, const update *u, siz
   for (size_t i = 0; i < n && covered; i++)
     covered = u[i].m != NULL && u[i].m->channels / u[i].samples == after->count;
   for (size_t k = 0; covered && k < after->count && found < REFUTED; k++)
-    found = answer_note(r, found, judge_update(before, after, u, n, k));
+    found = answer_note(r, found, judge_update(&r->unit, before, after, u, n, k));
   return covered ? found : NOT_COVERED;
 }
 
 /* An integer that went up by one for each update. */
 static answer
-judge_count(const tensor *before, const tensor *after, size_t n)
+judge_count(const unit *v, const tensor *before, const tensor *after, size_t n)
 {
   RATIONAL(more);
+  RATIONAL(x);
   if (before == NULL || after == NULL || before->real || after->real || before->count != 1 || after->count != 1)
     return NOT_COVERED;
   mpq_set_ui(&more, n, 1);
-  mpq_add(&more, &more, &before->value[0]);
-  return mpq_equal(&more, &after->value[0]) ? EXACT : REFUTED;
+  recorded_value(&x, &before->whole[0], v);
+  mpq_add(&more, &more, &x);
+  recorded_value(&x, &after->whole[0], v);
+  return mpq_equal(&more, &x) ? EXACT : REFUTED;
 }
 
 answer
@@ -297,7 +302,7 @@ record_statistic(record *r, const char *name, const tensor **after)
   size_t n = next_number();
   require(n > 0 && (n <= MOST_UPDATES || !(mean || variance)), "a statistic has 1 to %d updates", MOST_UPDATES);
   if (!mean && !variance)
-    return judge_count(before, *after, n);
+    return judge_count(&r->unit, before, *after, n);
   update *u = allocate(n, sizeof *u);
   for (size_t i = 0; i < n; i++)
     u[i] = read_update(r, variance);

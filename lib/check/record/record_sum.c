@@ -2,7 +2,58 @@
 #include "check/record/record_sum.h"
 #include "check/base/allocate.h"
 
+#include <math.h>
 #include <stdlib.h>
+
+#define LARGEST 100 /* coefficients that doubles take lie between 2^-LARGEST and 2^LARGEST, about */
+
+/* ---- Recorded numbers */
+
+const integer *
+recorded_integer(const recorded *x, const unit *u)
+{
+  integer *z = (integer *)&x->z;
+  int e;
+  if (z->_mp_d != NULL)
+    return z;
+  *z = integer_zero();
+  mpz_set_si(z, (long)ldexp(frexp(x->d, &e), 53));
+  e += (int)u->bits - 53;
+  if (e >= 0)
+    mpz_mul_2exp(z, z, (mp_bitcnt_t)e);
+  else
+    mpz_tdiv_q_2exp(z, z, (mp_bitcnt_t)-e);
+  return z;
+}
+
+void
+recorded_value(rational *q, const recorded *x, const unit *u)
+{
+  if (isnan(x->d))
+    unfixed(q, &x->z, u->bits);
+  else
+    mpq_set_d(q, x->d);
+}
+
+int
+recorded_order(const recorded *x, bool minus, const recorded *y, const unit *u)
+{
+  double d = minus ? -x->d : x->d;
+  INTEGER(z);
+  if (!isnan(d) && !isnan(y->d))
+    return (d > y->d) - (d < y->d);
+  (minus ? mpz_neg : mpz_set)(&z, recorded_integer(x, u));
+  return mpz_cmp(&z, recorded_integer(y, u));
+}
+
+double
+number_in_double(const rational *q)
+{
+  long size = (long)mpz_sizeinbase(mpq_numref(q), 2) - (long)mpz_sizeinbase(mpq_denref(q), 2);
+  return labs(size) < LARGEST ? mpq_get_d(q) : NAN;
+}
+
+/* ---- Types */
 
 /* In a type with e bits of exponent the smallest normal number is 2^-least, and everything is below 2^most. */
 unsigned long
@@ -23,6 +74,8 @@ type_tiny(size_t type)
 {
   return least_of(type) + (dtypes[type].exponent == 5 ? dtypes[type].fraction : 0);
 }
+
+/* ---- Sums */
 
 sum *
 sums(size_t n)
@@ -55,20 +108,25 @@ coefficient_set(coefficient *c, const unit *u, const rational *q)
     c->times = integer_zero();
   c->q = q;
   c->plain = mpz_cmpabs_ui(mpq_numref(q), 1) == 0 && mpz_cmp_ui(mpq_denref(q), 1) == 0;
+  c->d = number_in_double(q);
   mpz_divexact(&c->times, &u->common, mpq_denref(q));
   mpz_mul(&c->times, &c->times, mpq_numref(q));
 }
 
 bool
-is_subnormal(const unit *u, size_t type, const integer *a)
+is_subnormal(size_t type, const recorded *x, const unit *u)
 {
+  if (!isnan(x->d))
+    return x->d != 0 && fabs(x->d) < ldexp(1, -(int)type_tiny(type));
+  const integer *a = recorded_integer(x, u);
   return u->bits > type_tiny(type) && mpz_sgn(a) != 0 && mpz_sizeinbase(a, 2) <= u->bits - type_tiny(type);
 }
 
 void
-sum_add(sum *s, const unit *u, size_t type, const coefficient *c, const integer *a, const integer *b,
+sum_add(sum *s, const unit *u, size_t type, const coefficient *c, const recorded *x, const recorded *y,
         unsigned long narrow)
 {
+  const integer *a = recorded_integer(x, u), *b = y != NULL ? recorded_integer(y, u) : NULL;
   s->terms++;
   s->rounds = s->rounds || !c->plain || b != NULL;
   if (mpz_sgn(a) == 0 || (b != NULL && mpz_sgn(b) == 0) || mpz_sgn(&c->times) == 0)
@@ -86,7 +144,7 @@ sum_add(sum *s, const unit *u, size_t type, const coefficient *c, const integer 
   mpz_abs(&t, &t);
   mpz_add(&s->mass, &s->mass, &t);
   mpz_addmul_ui(&s->narrow, &t, narrow);
-  if (is_subnormal(u, type, a) || (b != NULL && is_subnormal(u, type, b)))
+  if (is_subnormal(type, x, u) || (y != NULL && is_subnormal(type, y, u)))
     mpz_add(&s->lost, &s->lost, &t);
 }
 
@@ -129,14 +187,14 @@ is_nearest(const integer *apart, const unit *u, long place, bool even)
 
 /* Is the recorded number the exact one, rounded to nearest, ties to even? apart: the exact one less it. */
 static bool
-is_rounded(const integer *apart, const unit *u, size_t type, const integer *recorded)
+is_rounded(const integer *apart, const unit *u, size_t type, const integer *z)
 {
   long fraction = (long)dtypes[type].fraction, low = -(long)least_of(type), bits = (long)u->bits;
-  long top = mpz_sgn(recorded) != 0 ? (long)mpz_sizeinbase(recorded, 2) - 1 - bits : low;
+  long top = mpz_sgn(z) != 0 ? (long)mpz_sizeinbase(z, 2) - 1 - bits : low;
   long place = (top > low ? top : low) - fraction;
-  bool even = place + bits < 0 || mpz_sgn(recorded) == 0 || mpz_scan1(recorded, 0) > (mp_bitcnt_t)(place + bits);
-  bool power = mpz_sgn(recorded) != 0 && (long)mpz_scan1(recorded, 0) == top + bits;
-  if (power && top > low && mpz_sgn(apart) * mpz_sgn(recorded) < 0)
+  bool even = place + bits < 0 || mpz_sgn(z) == 0 || mpz_scan1(z, 0) > (mp_bitcnt_t)(place + bits);
+  bool power = mpz_sgn(z) != 0 && (long)mpz_scan1(z, 0) == top + bits;
+  if (power && top > low && mpz_sgn(apart) * mpz_sgn(z) < 0)
     place--; /* towards 0 the neighbour is nearer */
   return is_nearest(apart, u, place, even);
 }
@@ -189,13 +247,13 @@ judge_bound(const integer *apart, const sum *s, const unit *u, size_t type, size
 }
 
 nearness
-sum_judge(const sum *s, const unit *u, size_t type, size_t roundings, const integer *recorded)
+sum_judge(const sum *s, const unit *u, size_t type, size_t roundings, const recorded *x)
 {
   INTEGER(apart);
-  mpz_mul_2exp(&apart, recorded, u->bits);
+  mpz_mul_2exp(&apart, recorded_integer(x, u), u->bits);
   mpz_mul(&apart, &apart, &u->common);
   mpz_sub(&apart, &s->exact, &apart);
-  if (is_rounded(&apart, u, type, recorded))
+  if (is_rounded(&apart, u, type, recorded_integer(x, u)))
     return BIT_EXACT;
   return judge_bound(&apart, s, u, type, roundings);
 }

@@ -61,7 +61,7 @@ step_adam(const update *u, update_entry *e, const interval *g)
   update_first_moment(u, e, g);
   update_second_moment(u, e, g);
   update_precondition(u, &y, &e->slot[M], e, &u->shared[REST_V]);
-  update_divide(&y, &y, &u->shared[REST_M]);
+  interval_div(&y, &y, &u->shared[REST_M]);
   update_descend(e, &u->number[ETA], &y);
 }
 
@@ -75,7 +75,7 @@ step_tensorflow(const update *u, update_entry *e, const interval *g)
   update_precondition(u, &y, &e->slot[M], e, &exactly_one);
   interval_mul(&y, &y, &u->shared[BY_M]);
   interval_round(&y);
-  update_divide(&y, &y, &u->shared[REST_M]);
+  interval_div(&y, &y, &u->shared[REST_M]);
   update_descend(e, &u->number[ETA], &y);
 }
 
@@ -155,8 +155,8 @@ step_adamax(const update *u, update_entry *e, const interval *g)
   interval_round(&e->slot[U]);
   if (mpq_sgn(&e->slot[U].lo) <= 0)
     leave(UNDECIDED, "u is not known to be above 0");
-  update_divide(&y, &e->slot[M], &e->slot[U]);
-  update_divide(&y, &y, &u->shared[REST_M]);
+  interval_div(&y, &e->slot[M], &e->slot[U]);
+  interval_div(&y, &y, &u->shared[REST_M]);
   update_descend(e, &u->number[ETA], &y);
 }
 
@@ -173,7 +173,7 @@ step_radam(const update *u, update_entry *e, const interval *g)
     interval_mul(&y, &y, &u->shared[BY_M]);
     interval_round(&y);
   }
-  update_divide(&y, &y, &u->shared[REST_M]);
+  interval_div(&y, &y, &u->shared[REST_M]);
   update_descend(e, &u->number[ETA], &y);
 }
 

@@ -96,7 +96,6 @@ void update_mix(interval *y, const rational *a, const rational *b, const interva
 void update_subtract(interval *y, const rational *q, const interval *x);               /* y -= q x */
 void update_descend(update_entry *e, const rational *q, const interval *x);            /* theta -= q x */
 void update_square(interval *y, const interval *g);                                    /* y = g^2 */
-void update_divide(interval *y, const interval *x, const interval *c);          /* y = x / c, where c is above 0 */
 void update_first_moment(const update *u, update_entry *e, const interval *g);  /* m = momentum m + (1 - momentum) g */
 void update_second_moment(const update *u, update_entry *e, const interval *g); /* v = sigma v + (1 - sigma) g^2 */
 void update_root(const update *u, interval *y, const interval *v, const interval *c); /* root(v / c) */

@@ -105,15 +105,5 @@ update_precondition(const update *u, interval *y, const interval *x, const updat
   update_root(u, &root, &e->slot[V], c);
   if (mpq_sgn(&root.lo) <= 0)
     leave(UNDECIDED, "a root is not known to be above 0");
-  update_divide(y, x, &root);
-}
-
-void
-update_divide(interval *y, const interval *x, const interval *c)
-{
-  INTERVAL(inverse);
-  mpq_inv(&inverse.lo, &c->hi);
-  mpq_inv(&inverse.hi, &c->lo);
-  interval_mul(y, x, &inverse);
-  interval_round(y);
+  interval_div(y, x, &root);
 }

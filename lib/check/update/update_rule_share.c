@@ -111,11 +111,11 @@ share_products(update *u, size_t k)
   nadam_mu(u, &mu, k + 1);
   rest_of(&u->shared[BY_G], &mu);
   rest_of(&c, &u->shared[PRODUCT]);
-  update_divide(&u->shared[BY_G], &u->shared[BY_G], &c);
+  interval_div(&u->shared[BY_G], &u->shared[BY_G], &c);
   nadam_mu(u, &next, k + 2);
   interval_mul(&c, &u->shared[PRODUCT], &next);
   rest_of(&c, &c);
-  update_divide(&u->shared[BY_M], &next, &c);
+  interval_div(&u->shared[BY_M], &next, &c);
 }
 
 /* RAdam's length q = p - 2 k s^k / (1 - s^k), p = 2 / (1 - s) - 1, and its factor: the root of (1 - s^k) (q - 4) (q - 2) p / ((p - 4) (p - 2) q),
@@ -131,7 +131,7 @@ share_length(update *u, size_t k)
   mpq_div(&p, &p, &u->rest[SIGMA]);
   mpq_sub(&p, &p, &plus_one);
   power(&q, &u->number[SIGMA], k + 1);
-  update_divide(&q, &q, &u->shared[REST_V]);
+  interval_div(&q, &q, &u->shared[REST_V]);
   mpq_set_ui(&n, k + 1, 1);
   mpq_mul_2exp(&n, &n, 1);         /* of any k that a proof may have */
   for (int up = 0; up < 2; up++) { /* the ends in turn: the larger the quotient, the less is left */

@@ -149,7 +149,7 @@ find_size(const update *u, interval *size, const update_tensor *t)
   mpq_set(&rho.hi, &rho.lo);
   take_root(&rho);
   interval_set(&one, &plus_one, &plus_one);
-  update_divide(&rho, &one, &rho);
+  interval_div(&rho, &one, &rho);
   if (mpq_cmp(&rho.lo, &u->number[ETA]) > 0)
     mpq_set(&rho.lo, &u->number[ETA]);
   if (mpq_cmp(&rho.hi, &u->number[ETA]) > 0)
@@ -184,7 +184,7 @@ estimate(const update *u, interval *y, const interval *row, const interval *col,
   expect_above_zero(&mean);
   for (size_t i = 0; i < t->n / t->batches; i++) {
     interval_mul(&y[i], &row[i / t->cols], &col[i % t->cols]);
-    update_divide(&y[i], &y[i], &mean);
+    interval_div(&y[i], &y[i], &mean);
   }
 }
 
@@ -231,14 +231,14 @@ update_adafactor(const update *u, update_tensor *t, const interval *g)
       continue;
     }
     expect_above_zero(&y[i]);
-    update_divide(&y[i], &g[i], &y[i]);
+    interval_div(&y[i], &g[i], &y[i]);
   }
   mean_square(&by, y, t->n, 1);
   take_root(&by);
   mpq_div(&by.lo, &by.lo, &u->number[CLIP]);
   mpq_div(&by.hi, &by.hi, &u->number[CLIP]);
   no_less(&by, &plus_one);
-  update_divide(&by, &size, &by);
+  interval_div(&by, &size, &by);
   descend_all(u, t, &by, y);
   intervals_free(y, t->n);
 }
@@ -301,7 +301,7 @@ normalize(const update *u, interval *x, size_t n)
   no_less(&norm, &u->number[EPS]);
   expect_above_zero(&norm);
   for (size_t i = 0; i < n; i++) {
-    update_divide(&x[i], &x[i], &norm);
+    interval_div(&x[i], &x[i], &norm);
     update_cut(&x[i], 0);
   }
 }

@@ -147,7 +147,10 @@ piecewise_is_zero(const pass *p, const clarke_step *s, size_t f, size_t j)
 static bool
 analytic_is_zero(const pass *p, const clarke_step *s, size_t f, size_t j)
 {
-  return (s->function == CLARKE_TANH || s->function == CLARKE_ERF || s->function == CLARKE_ELU || s->function == CLARKE_SIN) && operand_is_zero(p, &s->in[0], f, j);
+  const bool starts_there = s->function == CLARKE_TANH || s->function == CLARKE_ERF || s->function == CLARKE_ELU || s->function == CLARKE_SIN
+                            || s->function == CLARKE_ATAN;
+
+  return starts_there && operand_is_zero(p, &s->in[0], f, j);
 }
 
 static bool

@@ -31,7 +31,7 @@ clarke_instance_begin(clarke_instance *i, clarke_holder *h, const clarke_body *b
     i->own[i->n_own++] = (clarke_own_name){body->inputs[k].name, k};
   for (size_t k = 0; k < body->n_nodes; k++)
     for (size_t o = 0; o < body->nodes[k].n_out; o++)
-      if (body->nodes[k].out[o][0] != '\0')
+      if (body->nodes[k].out[o][0] != '\0' && !body->nodes[k].promoted) /* that is an initializer, one for all rounds */
         i->own[i->n_own++] = (clarke_own_name){body->nodes[k].out[o], CLARKE_NONE};
   qsort(i->own, i->n_own, sizeof *i->own, by_name);
   return CLARKE_OK;
@@ -112,6 +112,7 @@ lower_copy(clarke_holder *h, const clarke_instance *i, const clarke_model_node *
 {
   clarke_model_node copy = *node;
   const size_t first = h->low.graph->n_values;
+  const bool named = strcmp(node->op_type, "Constant") == 0;
   bool room = copy_names(&copy.in, node->in, node->n_in, i);
   clarke_status status;
 
@@ -121,7 +122,7 @@ lower_copy(clarke_holder *h, const clarke_instance *i, const clarke_model_node *
   status = room && copy.name != NULL ? clarke_builder_node(h->b, &copy, h->low.place, err)
                                      : clarke_lower_no_memory(&h->low, err);
   for (size_t v = first; v < h->low.graph->n_values; v++)
-    h->low.graph->values[v].within = h->low.graph->values[v].constant;
+    h->low.graph->values[v].within = h->low.graph->values[v].constant && (!named || i->suffix[0] != '\0');
   free_names(copy.in, node->n_in);
   free_names(copy.out, node->n_out);
   free(copy.name);
@@ -135,7 +136,7 @@ clarke_instance_run(clarke_instance *i, clarke_holder *h, clarke_error *err)
 
   h->b->within = i;
   for (size_t k = 0; k < i->body->n_nodes && status == CLARKE_OK; k++)
-    status = lower_copy(h, i, &i->body->nodes[k], err);
+    status = i->body->nodes[k].promoted ? CLARKE_OK : lower_copy(h, i, &i->body->nodes[k], err);
   return status;
 }
 

@@ -438,7 +438,7 @@ forget_unnamed(const clarke_builder *b)
       b->g->values[v].weight = false;
   }
   for (size_t v = 0; v < b->g->n_values; v++)
-    if (b->g->values[v].within)
+    if (b->g->values[v].within || b->g->values[v].made)
       b->g->values[v].weight = false;
 }
 

@@ -50,13 +50,24 @@ promote(clarke_model *m, clarke_model_node *node, clarke_error *err)
   return fill(&m->tensors[m->n_tensors - 1], node, err);
 }
 
-clarke_status
-clarke_promote_constants(clarke_model *m, char *const *names, size_t n, clarke_error *err)
+/* Those among the nodes, and in the graphs that each of them holds. */
+static clarke_status
+promote_among(clarke_model *m, clarke_model_node *nodes, size_t n_nodes, char *const *names, size_t n, clarke_error *err)
 {
   clarke_status status = CLARKE_OK;
 
-  for (size_t i = 0; i < m->n_nodes && status == CLARKE_OK && n > 0; i++)
-    if (holds_floats(&m->nodes[i]) && is_among(m->nodes[i].out[0], names, n))
-      status = promote(m, &m->nodes[i], err);
+  for (size_t i = 0; i < n_nodes && status == CLARKE_OK; i++) {
+    if (holds_floats(&nodes[i]) && is_among(nodes[i].out[0], names, n))
+      status = promote(m, &nodes[i], err);
+    for (size_t a = 0; a < nodes[i].n_attr && status == CLARKE_OK; a++)
+      if (nodes[i].attr[a].g != NULL)
+        status = promote_among(m, nodes[i].attr[a].g->nodes, nodes[i].attr[a].g->n_nodes, names, n, err);
+  }
   return status;
+}
+
+clarke_status
+clarke_promote_constants(clarke_model *m, char *const *names, size_t n, clarke_error *err)
+{
+  return n > 0 ? promote_among(m, m->nodes, m->n_nodes, names, n, err) : CLARKE_OK;
 }

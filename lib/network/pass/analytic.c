@@ -166,6 +166,10 @@ clarke_analytic_near(double *slope, double x, clarke_function function)
     y = cos(x);
     *slope = -sin(x);
     break;
+  case CLARKE_ATAN:
+    y = atan(x);
+    *slope = 1 / (1 + x * x);
+    break;
   case CLARKE_ABOVE:
     y = x > 0;
     *slope = 0;
@@ -225,6 +229,9 @@ clarke_analytic_value(arb_t y, const arb_t x, clarke_function function, long pre
   case CLARKE_COS:
     arb_cos(y, x, precision);
     break;
+  case CLARKE_ATAN:
+    arb_atan(y, x, precision);
+    break;
   case CLARKE_RECIPROCAL:
     arb_inv(y, x, precision);
     break;
@@ -243,20 +250,30 @@ clarke_analytic_value(arb_t y, const arb_t x, clarke_function function, long pre
   }
 }
 
+static clarke_status
+within_reach(const clarke_step *s, const arb_t x, clarke_error *err)
+{
+  if ((s->function != CLARKE_SIN && s->function != CLARKE_COS) || arf_cmpabs_2exp_si(arb_midref(x), CLARKE_REACH_ANGLE) < 0)
+    return CLARKE_OK;
+  return clarke_fail(err, CLARKE_EINPUT, "its argument is beyond 2^%d", CLARKE_REACH_ANGLE);
+}
+
 clarke_status
 clarke_analytic_apply(clarke_matrix *y, const clarke_step *s, const clarke_matrix *x, bool slope, long precision, clarke_error *err)
 {
   size_t n = x->rows * x->cols;
   arb_ptr ball = _arb_vec_init((long)n);
-  clarke_status status;
+  clarke_status status = CLARKE_OK;
 
   clarke_tally_add(0, 0, n);
-  for (size_t e = 0; e < n; e++) {
+  for (size_t e = 0; e < n && status == CLARKE_OK; e++) {
     clarke_matrix_get_ball(ball + e, x, e / x->cols, e % x->cols, 2 * precision);
+    status = within_reach(s, ball + e, err);
     if (slope || !clarke_series_ball(ball + e, ball + e, s->function, precision + 10))
       (slope ? clarke_analytic_slope : clarke_analytic_value)(ball + e, ball + e, s->function, precision + 10);
   }
-  status = clarke_matrix_set_balls(y, x->rows, x->cols, ball, precision, err);
+  if (status == CLARKE_OK)
+    status = clarke_matrix_set_balls(y, x->rows, x->cols, ball, precision, err);
   _arb_vec_clear(ball, (long)n);
   return status;
 }
@@ -317,6 +334,11 @@ clarke_analytic_slope(arb_t y, const arb_t x, clarke_function function, long pre
   case CLARKE_COS:
     arb_sin(y, x, precision);
     arb_neg(y, y);
+    break;
+  case CLARKE_ATAN:
+    arb_sqr(t, x, precision);
+    arb_add_ui(t, t, 1, precision);
+    arb_inv(y, t, precision);
     break;
   case CLARKE_RECIPROCAL:
     arb_sqr(y, x, precision);

@@ -13,6 +13,9 @@ void clarke_analytic_slope(arb_t y, const arb_t x, clarke_function function, lon
  * what has a domain. */
 double clarke_analytic_near(double *slope, double x, clarke_function function);
 
+/* Sines and cosines of larger arguments than 2 to that are not followed: clarke-check would follow none. */
+#define CLARKE_REACH_ANGLE 4000
+
 /* The step's function of every entry, or its slope there, in enclosures. */
 clarke_status clarke_analytic_apply(clarke_matrix *y, const clarke_step *s, const clarke_matrix *x, bool slope, long precision, clarke_error *err);
 

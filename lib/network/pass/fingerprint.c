@@ -108,7 +108,7 @@ drawn(uint64_t seed, uint64_t i)
 
 static const char *const names[CLARKE_N_FUNCTIONS] = {
   [CLARKE_EXP] = "exp", [CLARKE_ERF] = "erf", [CLARKE_SOFTPLUS] = "softplus", [CLARKE_NORMAL] = "normal",
-  [CLARKE_NORMAL_TANH] = "normal-tanh", [CLARKE_ELU] = "elu", [CLARKE_SIN] = "sin", [CLARKE_COS] = "cos", [CLARKE_SQRT] = "root", [CLARKE_LOG] = "log",
+  [CLARKE_NORMAL_TANH] = "normal-tanh", [CLARKE_ELU] = "elu", [CLARKE_SIN] = "sin", [CLARKE_COS] = "cos", [CLARKE_ATAN] = "atan", [CLARKE_SQRT] = "root", [CLARKE_LOG] = "log",
   [CLARKE_ABOVE] = "above", [CLARKE_FLOOR] = "floor", [CLARKE_ROUND] = "round", [CLARKE_TRUNCATE] = "truncate", [CLARKE_HELD] = "held",
 };
 

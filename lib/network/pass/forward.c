@@ -376,9 +376,8 @@ clarke_forward_run(clarke_forward *f, const clarke_constants *constants,
   return status;
 }
 
-/* Which values open places depend on, and with `inside` functions that have a domain; last[v]: the last step that reads it for one. */
-static void
-find_open_needs(bool *needed, size_t *last, const clarke_graph *g, clarke_branch *const *piece, size_t n, bool inside)
+void
+clarke_forward_open_needs(bool *needed, size_t *last, const clarke_graph *g, clarke_branch *const *piece, size_t n, bool inside)
 {
   memset(needed, 0, g->n_values * sizeof *needed);
   for (size_t i = g->n_steps; i-- > 0;) {
@@ -460,7 +459,7 @@ clarke_forward_refine(clarke_branch **piece, size_t **ties, clarke_margin **marg
   if (status == CLARKE_OK) /* an enclosure, to be rounded from its first step on */
     status = clarke_matrix_need_radius(&f.value[g->input], err);
   if (status == CLARKE_OK) {
-    find_open_needs(needed, last, g, piece, f.n, asked);
+    clarke_forward_open_needs(needed, last, g, piece, f.n, asked);
     status = refine_steps(&f, needed, last, bits, err);
     *inside = asked && status == CLARKE_OK;
     if (status == CLARKE_EVAGUE || f.outside) /* what is behind is left open */

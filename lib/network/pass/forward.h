@@ -75,6 +75,10 @@ clarke_status clarke_forward_refine(clarke_branch **piece, size_t **ties, clarke
                                     const clarke_constants *constants, const clarke_matrix *input, const clarke_tensor *x, size_t bits,
                                     clarke_error *err);
 
+/* Which values open places over n samples depend on, and with `inside` functions that have a domain; last[v]: the last step that reads
+ * it for one. */
+void clarke_forward_open_needs(bool *needed, size_t *last, const clarke_graph *g, clarke_branch *const *piece, size_t n, bool inside);
+
 /* One column of a pass, as a pass of its own. */
 clarke_status clarke_forward_column(clarke_forward *f, const clarke_forward *all, size_t column,
                                     clarke_error *err);

@@ -327,3 +327,42 @@ clarke_slope_column(clarke_matrix *s, const clarke_constants *c, const clarke_st
                                        c->g->values[step->out].count, err)
            : clarke_matrix_copy(s, &column, err);
 }
+
+/* The factor that an entry c of the constant makes. */
+static clarke_pair
+factor_of(const clarke_step *s, double c)
+{
+  clarke_pair x = {c, 0};
+  mpq_t q;
+
+  if (!s->root && !s->divide)
+    return x;
+  mpq_init(q);
+  mpq_set_d(q, c);
+  if (s->root)
+    mpq_add(q, q, s->epsilon);
+  else
+    mpq_inv(q, q);
+  x = s->root ? clarke_pair_of_root(q) : clarke_pair_of(q);
+  mpq_clear(q);
+  return x;
+}
+
+clarke_pair *
+clarke_scale_factors(const clarke_graph *g, const clarke_step *s)
+{
+  const clarke_value *c = &g->values[s->in[1].value];
+  const size_t rows = g->values[s->out].count;
+  clarke_pair *own = malloc((c->count + 1) * sizeof *own), *factor = malloc((rows + 1) * sizeof *factor);
+
+  for (size_t e = 0; own != NULL && e < c->count; e++)
+    own[e] = factor_of(s, c->real[e]);
+  for (size_t f = 0; own != NULL && factor != NULL && f < rows; f++)
+    factor[f] = own[clarke_operand_entry(&s->in[1], f)];
+  if (own == NULL) {
+    free(factor);
+    factor = NULL;
+  }
+  free(own);
+  return factor;
+}

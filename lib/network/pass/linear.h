@@ -2,6 +2,7 @@
 #ifndef CLARKE_NETWORK_PASS_LINEAR_H
 #define CLARKE_NETWORK_PASS_LINEAR_H
 
+#include "exact/pair.h"
 #include "network/pass/forward.h"
 
 /* m seen with other rows and cols (their product kept): shares m's memory, is not cleared. */
@@ -41,6 +42,9 @@ clarke_status clarke_scale_column(clarke_matrix *column, const clarke_forward *f
  * that are dyadic stay exact. */
 clarke_status clarke_root_reciprocals(clarke_matrix *r, const clarke_matrix *c, const mpq_t epsilon,
                                       long precision, clarke_error *err);
+
+/* The factors of a SCALE step by feature, as pairs: malloc; NULL without memory. */
+clarke_pair *clarke_scale_factors(const clarke_graph *g, const clarke_step *s);
 
 /* PRelu's slope at every feature, as a column. */
 clarke_status clarke_slope_column(clarke_matrix *s, const clarke_constants *c,

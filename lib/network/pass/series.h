@@ -7,6 +7,7 @@
 #define CLARKE_NETWORK_PASS_SERIES_H
 
 #include "exact/ball.h"
+#include "exact/pair.h"
 #include "op/step.h"
 
 /* A function, or its slope, at a double. */
@@ -18,8 +19,12 @@ typedef struct {
 
 #define CLARKE_SERIES_REACH 0x1p-5
 
-/* False: there is no series for it, or not there (SIN, COS and EXP far away; where x is not finite). */
+/* False: there is no series for it, or not there (SIN, COS, ATAN and EXP far away; where x is not finite). */
 bool clarke_series_point(clarke_point *p, double x, clarke_function function, bool slope);
+
+/* The function at a pair that is off by no more than `reach`, and what it is off by. False: as above; and far away, where its limit says less
+ * than pairs have, and of NORMAL_TANH. */
+bool clarke_series_pair(clarke_pair *y, double *off, clarke_pair x, double reach, clarke_function function);
 
 /* y encloses the function on all of x, with an error near 2^-precision beside that of x; y may be x. False, and y as it was: the function is not
  * ERF or NORMAL (of others Arb's own are as fast), x is too wide or too far from 0, or x is exactly 0, where Arb knows more. */

@@ -1,15 +1,20 @@
-/* Between filter and exact pass: open places in rounded enclosures, group by group of samples. */
+/* Between filter and exact pass: open places in pairs, then in rounded enclosures, group by group of samples. */
 #include "network/replay/replay_inside.h"
 
 #include "base/stop.h"
+#include "network/pass/pairs/pass.h"
 
 #include <stdlib.h>
 
 /* Bits of the enclosures between filter and exact pass: a word an entry, two, then three. */
+#define TWO_WORDS 127
 #define REFINE_LAST 191
 /* Samples at a time: first a few. */
 #define REFINE_BEGIN 16
 #define REFINE_GROUP 32
+
+/* Instead of bits: pairs of doubles. */
+#define PAIRS 0
 
 /* Open places of a group in enclosures of that many bits. *worth: half of them are decided. *inside, if it is set: as
  * clarke_forward_refine has it. */
@@ -22,9 +27,11 @@ refine_group(bool *worth, bool *inside, clarke_replay *r, const size_t *sample, 
   clarke_status status = clarke_open_group_take(&group, r, sample, n, err);
 
   clarke_matrix_init(&input);
-  if (status == CLARKE_OK)
+  if (status == CLARKE_OK && bits == PAIRS)
+    status = clarke_pairs_run(group.piece, group.ties, group.margin, inside, r->g, &group.x, NULL, err);
+  else if (status == CLARKE_OK)
     status = clarke_samples_matrix(&input, r->x, sample, n, err);
-  if (status == CLARKE_OK)
+  if (status == CLARKE_OK && bits != PAIRS)
     status = clarke_forward_refine(group.piece, group.ties, group.margin, inside, &r->constants, &input, &group.x, bits, err);
   if (status == CLARKE_OK)
     *worth = clarke_open_group_give(&group, r) <= group.open / 2;
@@ -112,24 +119,41 @@ clarke_replay_bits(const clarke_replay *r)
   return bits <= 63 ? 63 : bits <= 127 ? 127 : REFINE_LAST;
 }
 
+/* All samples with open places, in enclosures of that many bits, as long as that is worth while. */
+static clarke_status
+refine_all(bool *worth, clarke_replay *r, const size_t *sample, size_t n, size_t bits, clarke_error *err)
+{
+  bool inside = clarke_graph_has_domain(r->g) && !r->inside;
+  clarke_status status = CLARKE_OK;
+
+  *worth = true;
+  for (size_t first = 0, size; first < n && *worth && status == CLARKE_OK; first += size) {
+    size = clarke_graph_couples(r->g) ? n : first == 0 ? REFINE_BEGIN : REFINE_GROUP;
+    if (size > n - first)
+      size = n - first;
+    status = refine_group(worth, &inside, r, sample + first, size, bits, err);
+  }
+  r->inside = r->inside || (inside && *worth);
+  return status;
+}
+
+/* What pairs do not follow is left to words, and what they lose is lost by one word, too. */
 clarke_status
 clarke_replay_refine(clarke_replay *r, size_t *left, clarke_error *err)
 {
-  const size_t bits[] = {r->bits, REFINE_LAST};
-  size_t *sample = NULL, n;
-  bool worth = true, inside;
+  const size_t before = r->refined;
+  size_t bits = PAIRS, *sample = NULL, n;
+  bool worth = true;
   clarke_status status = clarke_samples_open(&sample, &n, r, err);
 
   clarke_work_begin("replay in enclosures", 0);
-  for (size_t k = 0; k < (r->bits < REFINE_LAST ? 2 : 1) && n > 0 && worth && status == CLARKE_OK; k++) {
-    inside = clarke_graph_has_domain(r->g) && !r->inside;
-    for (size_t first = 0, size; first < n && worth && status == CLARKE_OK; first += size) {
-      size = clarke_graph_couples(r->g) ? n : first == 0 ? REFINE_BEGIN : REFINE_GROUP;
-      if (size > n - first)
-        size = n - first;
-      status = refine_group(&worth, &inside, r, sample + first, size, bits[k], err);
-    }
-    r->inside = r->inside || (inside && worth);
+  while (n > 0 && worth && bits <= REFINE_LAST && status == CLARKE_OK) {
+    status = refine_all(&worth, r, sample, n, bits, err);
+    if (bits == PAIRS) {
+      bits = r->refined > before && r->bits < TWO_WORDS ? TWO_WORDS : r->bits;
+      worth = true;
+    } else
+      bits = bits < REFINE_LAST ? REFINE_LAST : REFINE_LAST + 1;
     free(sample);
     sample = NULL;
     if (status == CLARKE_OK)

@@ -7,7 +7,7 @@ from .refused import Unbatched
 from .trace import Value
 
 FUNCTIONS = {"relu": "Relu", "sigmoid": "Sigmoid", "tanh": "Tanh", "abs": "Abs", "hardswish": "HardSwish", "exp": "Exp", "erf": "Erf",
-             "reciprocal": "Reciprocal", "sqrt": "Sqrt", "log": "Log"}
+             "reciprocal": "Reciprocal", "sqrt": "Sqrt", "log": "Log", "atan": "Atan", "arctan": "Atan"}
 
 
 @operator(*FUNCTIONS)

@@ -27,7 +27,7 @@ WEIGHS = {"addmm": 1, "addmv": 1, "convolution": 0, "native_layer_norm": 0, "nat
 ORDERED = {"view", "_unsafe_view", "reshape", "flatten", "squeeze", "unsqueeze", "_reshape_alias", "clone", "alias", "contiguous", "lift_fresh",
            "_to_copy", "detach"}
 ALONE = {"relu", "sigmoid", "tanh", "abs", "hardswish", "exp", "erf", "reciprocal", "sqrt", "log", "neg", "gelu", "silu", "mish", "leaky_relu", "elu", "celu", "selu", "hardtanh", "hardsigmoid", "rsqrt", "square", "expm1", "softplus", "threshold",
-         "sin", "cos", "tan", "sinh", "cosh", "exp2", "log2", "log10", "erfc"}
+         "sin", "cos", "tan", "sinh", "cosh", "exp2", "log2", "log10", "erfc", "atan"}
 TOGETHER = {"add", "sub", "rsub", "mul", "div"}
 
 

@@ -17,13 +17,16 @@ END = "\n ]\n}\n"  # of run.json, whose last entry is the list of steps
 # ---- run.json
 
 
-def text_of(run):
-    """run.json: a line for each entry of its lists. (Python's own indented form takes as long as a small step.)"""
-    def item(value):
-        if not isinstance(value, list) or not value:
-            return json.dumps(value)
-        return "[\n  " + ",\n  ".join(json.dumps(v) for v in value) + "\n ]"
-    return "{\n " + ",\n ".join(f"{json.dumps(key)}: {item(value)}" for key, value in run.items()) + "\n}\n"
+def text_of_entry(value):
+    if not isinstance(value, list) or not value:
+        return json.dumps(value)
+    return "[\n  " + ",\n  ".join(map(json.dumps, value)) + "\n ]"
+
+
+def text_of(run, known=None):
+    """run.json: a line for each entry of its lists. (Python's own indented form takes as long as a small step.) known: the texts of some."""
+    known = known or {}
+    return "{\n " + ",\n ".join(f"{json.dumps(key)}: {known.get(key) or text_of_entry(value)}" for key, value in run.items()) + "\n}\n"
 
 
 def text_behind(before, run):
@@ -219,11 +222,12 @@ class Folder:
         digest = write(self.new[name], parts, hashed)
         return {"file": name} | ({"sha256": digest} if hashed else {})
 
-    def commit(self, run, before=None):
-        """All files get their names, run.json the last. before: the run, as read, that goes on; else it ends, and its files go with it.
+    def commit(self, run, before=None, known=None):
+        """All files get their names, run.json the last. before: the run, as read, that goes on; else it ends, and its files go with it. known: texts of
+        entries of run.json.
 
         A process that is killed meanwhile leaves the run that goes on as it was; in the place of one that ends, no run.json."""
-        text = text_behind(before, run)
+        text = text_of(run, known) if known else text_behind(before, run)
         self.put(RUN, [text.encode()])
         files = [name for name in self.new if name != RUN]
         self.require_free(files, before)

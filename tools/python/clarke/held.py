@@ -72,9 +72,14 @@ class Held:
 
     def __init__(self, roots, given=()):
         self.contents, rest = {}, [(item, False) for item in roots] + [(item, True) for item in given]
-        while rest and len(self.contents) < MOST:
+        contents = self.contents
+        while rest and len(contents) < MOST:
             item, whole = rest.pop()
-            if id(item) not in self.contents:
+            if id(item) in contents:
+                continue
+            if type(item) in CONTAINERS and not item:  # most of a module's are empty
+                contents[id(item)] = item, NOTHING
+            else:
                 rest += [(found, whole) for found in self.enter(item, whole) if type(found) not in PLAIN]
 
     def enter(self, item, whole):
@@ -89,10 +94,13 @@ class Held:
 
     def now(self):
         """What the same containers have now, by their identities."""
-        return {key: content for key, (item, _) in self.contents.items() if (content := content_of(item)) is not NO_CONTENT}
+        return {key: content for key, (item, _) in self.contents.items()
+                if (content := NOTHING if type(item) in CONTAINERS and not item else content_of(item)) is not NO_CONTENT}
 
     def tensors(self):
         for item, content in self.contents.values():
+            if content is NOTHING:
+                continue
             parts = content.values() if isinstance(content, dict) else [content] if type(item) in STATES else content
             yield from (t for t in parts if isinstance(t, torch.Tensor))
 

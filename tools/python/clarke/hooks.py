@@ -23,15 +23,16 @@ class Hooks:
         self.trace, self.held = trace, []
         try:
             for t in tensors:
-                self.wrap(t, t._backward_hooks, self.of_gradient)
-                if t.is_leaf:
-                    self.wrap(t, t._post_accumulate_grad_hooks, self.of_parameter)
+                if (found := t._backward_hooks):
+                    self.wrap(t, found, self.of_gradient)
+                if t.is_leaf and (found := t._post_accumulate_grad_hooks):
+                    self.wrap(t, found, self.of_parameter)
         except BaseException:
             self.restore()
             raise
 
     def wrap(self, t, hooks, around):
-        for key, hook in (hooks or {}).items():
+        for key, hook in hooks.items():
             wrapped = around(hook, self.module_of(t))
             self.held.append((hooks, key, hook, wrapped))
             hooks[key] = wrapped

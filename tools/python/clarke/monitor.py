@@ -136,7 +136,8 @@ class monitor:
 
     def begin(self):
         run = os.path.join(self.folder, f"step-{self.step}")
-        shutil.rmtree(run, ignore_errors=True)  # of a monitor that was ended
+        if os.path.lexists(run):  # of a monitor that was ended
+            shutil.rmtree(run, ignore_errors=True)
         self.recording = record(run, self.model, step=self.step, background=True, **self.recorded)
         self.recording.compares, self.recording.like, self.like = True, self.like, None
         try:

@@ -41,6 +41,12 @@ def broken(t):
     return not bool(torch.isfinite(t.sum())) and not bool(torch.isfinite(t).all())
 
 
+def any_broken(tensors):
+    """The same of several. (One number tells it, mostly: what is not finite stays so in a sum.)"""
+    plain = all(t.is_floating_point() and t.element_size() > 1 and not t.is_meta for t in tensors)
+    return not (plain and math.isfinite(sum([t.detach().sum().item() for t in tensors]))) and any(map(broken, tensors))
+
+
 def first_entry(t):
     """The first that is no real number: its place."""
     flat = int((~torch.isfinite(t.detach())).reshape(-1).to(torch.uint8).argmax())

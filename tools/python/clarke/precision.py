@@ -9,10 +9,14 @@ OF_MODE = {"BF16": "bf16", "F16": "fp16", "TF32": "tf32", "ANY": "any"}  # of on
 OF_WORD = {"highest": "ieee", "high": "tf32", "medium": "bf16"}  # of torch.set_float32_matmul_precision
 
 
+@functools.lru_cache(maxsize=None)
+def part(backend, operator):
+    return getattr(getattr(torch.backends, backend), operator, None)
+
+
 def setting(backend, operator, before):
     """What torch.backends.BACKEND.OPERATOR.fp32_precision says; in versions that do not have it, what was there before."""
-    of = getattr(getattr(torch.backends, backend), operator, None)
-    chosen = getattr(of, "fp32_precision", None)
+    chosen = getattr(part(backend, operator), "fp32_precision", None)
     return before() if chosen is None else "ieee" if chosen == "none" else chosen
 
 
@@ -20,6 +24,7 @@ def allowed(backend):
     return "tf32" if backend.allow_tf32 else "ieee"
 
 
+@functools.lru_cache(maxsize=None)
 def multiplies_eleven_bits():
     """May oneDNN multiply numbers of 11 bits, tf32 or float16, here? On x86 by AMX-FP16 alone."""
     known = getattr(torch.cpu, "_is_amx_fp16_supported", None)

@@ -32,6 +32,7 @@ HardSwish 1 1
 Abs 0 0
 Elu 0 left
 Selu 0 left
+GridSample 0 1
 tie Max mean
 tie Min mean
 tie MaxPool first
@@ -61,6 +62,13 @@ def clamps(t):
     return torch.clamp(t, 0, 6)
 
 
+def at_entry(t):
+    """What lies in an image 0, 0, 1 at the place t + 1, which is on its middle entry at 0."""
+    image, grid = torch.zeros(1, 1, 1, 3, dtype=t.dtype), torch.stack([t, 0 * t], -1).reshape(1, 1, -1, 2)
+    image[..., 2] = 1
+    return F.grid_sample(image, grid, align_corners=True).flatten()
+
+
 # Operator, number of the kink, where it is, the slopes on its left and right, and the functions that are that operator.
 POINTWISE = [
     ("Relu", 0, 0, 0, 1, [F.relu, torch.relu, torch.nn.ReLU()]),
@@ -77,6 +85,7 @@ POINTWISE = [
     ("Abs", 0, 0, -1, 1, [torch.abs]),
     ("Elu", 0, 0, SLOPE, 1, [lambda t: F.elu(t, SLOPE)]),
     ("Selu", 0, 0, SELU[1], SELU[0], [F.selu]),
+    ("GridSample", 0, 0, 0, 1, [at_entry]),
 ]
 
 

@@ -91,7 +91,7 @@ def flags():
 def held(t):
     """Its numbers as they are now: memory is copied when somebody writes to it, or at once where PyTorch cannot do that."""
     try:
-        return torch._lazy_clone(t.detach())
+        return torch._lazy_clone(t.detach() if t.requires_grad else t)
     except (AttributeError, RuntimeError):
         return t.detach().clone()
 
@@ -144,6 +144,9 @@ def same_bits(a, b):
     if a is b or a.dtype != b.dtype or a.shape != b.shape:
         return a is b
     if a.device.type == "cpu":  # C compares some times faster than numpy, and that than PyTorch
+        if a.layout == b.layout == torch.strided and a.stride() == b.stride() and a.is_contiguous():
+            size = a.numel() * a.element_size()
+            return size == 0 or MEMCMP(a.data_ptr(), b.data_ptr(), size) == 0
         a, b = raw(a), raw(b)
         return len(a) == len(b) and (len(a) == 0 or MEMCMP(address(a), address(b), len(a)) == 0)
     return a.numel() == 0 or torch.equal(a.contiguous().reshape(-1).view(torch.uint8), b.contiguous().reshape(-1).view(torch.uint8))
@@ -196,6 +199,22 @@ def tensors_in(tree, name=""):
             yield from tensors_in(item, f"{name}_{i}")
 
 
+class Unheard:
+    """Nobody may have waited for what is written in the background: a step that was not is not passed over in silence. (What is done then holds no
+    record: the record holds it.)"""
+
+    def __init__(self, path, step):
+        self.path, self.step, self.waited = path, step, False
+
+    def __call__(self, work):
+        error = work.exception()
+        if error is None:
+            return
+        traceback.clear_frames(error.__traceback__)
+        if not self.waited:
+            print(f"clarke.record: {self.path}, step {self.step}: nothing was written: {error}", file=sys.stderr)
+
+
 class record:
     """with clarke.record("run/", model): loss = loss_fn(model(x), y); loss.backward()
 
@@ -217,7 +236,7 @@ class record:
                  ema: AveragedModel | tuple[AveragedModel, float] | None = None, step: int = 0, append: bool = False, background: bool = False, trees: bool = False,
                  again: bool | Callable[[], torch.Tensor] = True, accumulate: bool = False) -> None:
         self.path, self.model, self.light, self.optimizer, self.step = os.fspath(path), model, light, optimizer, step
-        self.append, self.background, self.work, self.waited = append, background, None, False
+        self.append, self.background, self.work, self.unheard = append, background, None, Unheard(self.path, step)
         self.accumulate, self.aside, self.enabled, self.ema, self.updates = accumulate, {}, None, ema, []
         self.require_apart()
         self.trace = Trace(light, kinks.WATCHED, kinks.may_be_compared if background else kinks.compared,
@@ -234,6 +253,7 @@ class record:
     # ---- While the step runs
 
     def __enter__(self):
+        self.look()
         self.require_ready()
         try:
             self.begin()
@@ -243,11 +263,18 @@ class record:
             raise
         return self
 
+    def look(self):
+        """By their names: all parameters, each parameter once, buffers; and the modules. (PyTorch walks through the model for each question.)"""
+        self.modules, self.buffers = dict(self.model.named_modules()), dict(self.model.named_buffers())
+        self.all_names = dict(self.model.named_parameters(remove_duplicate=False))
+        first = {id(p): name for name, p in reversed(self.all_names.items())}
+        self.parameters = {name: p for name, p in self.all_names.items() if first[id(p)] == name}
+
     def require_ready(self):
-        for name, module in self.model.named_modules():
+        for name, module in self.modules.items():
             if type(module).__name__ == "OptimizedModule" or getattr(module, "_compiled_call_impl", None) is not None:
                 raise Refused(name or "the model", "it is compiled (torch.compile): its operators cannot be seen", "record the module itself")
-        for name, p in self.model.named_parameters():
+        for name, p in self.parameters.items():
             if p.grad is not None and not self.accumulate and bool((dense(p.grad) != 0).any()):
                 raise Refused(name, "it has a gradient already, and a record is of one backward pass",
                               "zero_grad first, or accumulate=True where gradients are added up")
@@ -269,11 +296,9 @@ class record:
 
     def begin(self):
         model, self.thread = self.model, threading.get_ident()
-        self.parameters, self.buffers = dict(model.named_parameters()), dict(model.named_buffers())
-        self.all_names = {name: t for name, t in model.named_parameters(remove_duplicate=False)}
         self.before = {name: b.detach().clone() for name, b in self.buffers.items()}
         self.start = {name: p.detach().clone() for name, p in self.parameters.items()}
-        self.names = {id(m): name for name, m in model.named_modules()}
+        self.names = {id(m): name for name, m in self.modules.items()}
         self.updates = updates.begin(self)
         self.trace.owned = [p.untyped_storage() for p in self.parameters.values() if p.requires_grad]  # so no other tensor has their addresses
         self.trace.parameters = {storage.data_ptr() for storage in self.trace.owned} - {0}  # tensors without entries have no memory, so all have its address
@@ -337,7 +362,7 @@ class record:
 
     def after_backward(self):
         self.hooked.restore()
-        with torch._C.DisableTorchFunction(), _disable_current_modes(), torch.no_grad():
+        with torch._C.DisableTorchFunction(), torch.no_grad():  # no mode sees operators here
             lazy = self.trace.repeated is not None and self.fresh
             self.gradients = {n: held(p.grad) if lazy and not p._post_accumulate_grad_hooks else dense(p.grad.detach()).clone()
                               for n, p in self.parameters.items() if p.grad is not None}
@@ -397,8 +422,8 @@ class record:
         if self.again is not None:
             self.again.forget()
         self.given = self.gradients = self.hooked = None
-        self.hooks, self.modes = [], []
-        self.parameters = self.buffers = self.all_names = self.before = self.start = self.after = {}
+        self.hooks, self.modes, self.differentiated = [], [], []
+        self.parameters = self.buffers = self.all_names = self.modules = self.before = self.start = self.after = {}
 
     # ---- Afterwards
 
@@ -450,7 +475,7 @@ class record:
             self.finish(run, graph, nodes, batch, made)
             return
         self.work = later(self.behind, run, graph, nodes, batch, made)
-        self.work.add_done_callback(self.tell)
+        self.work.add_done_callback(self.unheard)
 
     def require_seen(self):
         for why in self.trace.refusals + self.trace.functions:
@@ -468,7 +493,7 @@ class record:
     def write_repeated(self):
         """The record of a step that ran the program of one before. (Was it?)"""
         repeated = self.trace.repeated
-        if self.modes[0].autocast or outside.broken(repeated.loss) or any(map(outside.broken, self.gradients.values())):
+        if self.modes[0].autocast or outside.any_broken([repeated.loss, *self.gradients.values()]):
             repeated.tell_all()
             return False
         program = repeated.program
@@ -479,13 +504,18 @@ class record:
         self.trace.let_go()
         self.program, self.branches, self.whole, self.after = program, [], False, {}
         self.work = later(self.behind_repeated, {**program.run, "steps": [step]})
-        self.work.add_done_callback(self.tell)
+        self.work.add_done_callback(self.unheard)
         return True
 
     def behind_repeated(self, run):
+        repeated = self.trace.repeated
         try:
-            graph, self.differentiated = self.trace.repeated.made()
-            self.finish(run, graph, [], self.batch(graph, copied=False), [])
+            kinks.check(repeated.asked(), installed())
+            with Folder(self.path) as folder:
+                run["steps"][-1]["files"] = self.put_numbers(folder, repeated.batch(), repeated.start,
+                                                             {name: self.gradients[name] for name in self.program.trained_in}, repeated.traced())
+                self.put_graph(folder, run, repeated.model())
+                folder.commit(run, known=self.program.texts(run))
         finally:
             self.forget()
 
@@ -536,14 +566,9 @@ class record:
             run["steps"][-1]["replay"] = replay.compare(self.trace, nodes, self.parameters, self.gradients)
         with Folder(self.path) as folder:
             before = self.follow(folder, run, graph) if self.append else None
-            files, base = {}, f"step-{self.step:06}"
-            files["batch"] = folder.put(f"{base}.batch.npz", npz(batch))
-            files["parameters"] = folder.put(f"{base}.parameters.safetensors", safetensors(graph.initializers))
-            files["gradients"] = folder.put(f"{base}.gradients.safetensors", safetensors(self.wrt(graph)))
-            if not self.light:
-                files["trace"] = folder.put(f"{base}.trace.safetensors", safetensors(self.everything(graph)), hashed=False)
+            files = self.put_numbers(folder, batch, graph.initializers, self.wrt(graph), None if self.light else self.everything(graph))
             if self.trees:
-                files["trees"] = folder.put(f"{base}.trees.json", [trees_of.find(self.trace, graph, self.parameters)])
+                files["trees"] = folder.put(f"step-{self.step:06}.trees.json", [trees_of.find(self.trace, graph, self.parameters)])
             for update in self.updates:
                 if update in made:
                     update.put_in(folder, run["steps"][-1], files)
@@ -551,15 +576,28 @@ class record:
                     update.gradients = files["gradients"]["sha256"]
             run["steps"][-1]["files"] = files
             if not self.append:
-                run["graph"] = folder.put("graph.onnx", [models.model_bytes(graph, torch.__version__)])
-                if not installed().known:
-                    folder.put(installed().name, [installed().text.encode()])
+                self.put_graph(folder, run, [models.model_bytes(graph, torch.__version__)])
             folder.commit(run, before)
+
+    def put_numbers(self, folder, batch, parameters, gradients, traced):
+        """The step's files. (Their entries in run.json.)"""
+        files, base = {}, f"step-{self.step:06}"
+        files["batch"] = folder.put(f"{base}.batch.npz", npz(batch))
+        files["parameters"] = folder.put(f"{base}.parameters.safetensors", safetensors(parameters))
+        files["gradients"] = folder.put(f"{base}.gradients.safetensors", safetensors(gradients))
+        if traced is not None:
+            files["trace"] = folder.put(f"{base}.trace.safetensors", safetensors(traced), hashed=False)
+        return files
+
+    def put_graph(self, folder, run, parts):
+        run["graph"] = folder.put("graph.onnx", parts)
+        if not installed().known:
+            folder.put(installed().name, [installed().text.encode()])
 
     def wait(self):
         """Until what was recorded in the background is written; a step that is refused is refused here."""
         if self.work is not None:
-            self.waited = True
+            self.unheard.waited = True
             self.work.result()
         for added in self.added:
             added.result()
@@ -567,16 +605,7 @@ class record:
     def behind_it(self, add):
         """The optimizer's step, when the record is written."""
         self.added.append(later(add))
-        self.added[-1].add_done_callback(self.tell)
-
-    def tell(self, work):
-        """Nobody may have waited for it: a step that was not written is not passed over in silence."""
-        error = work.exception()
-        if error is None:
-            return
-        traceback.clear_frames(error.__traceback__)
-        if not self.waited:
-            print(f"clarke.record: {self.path}, step {self.step}: nothing was written: {error}", file=sys.stderr)
+        self.added[-1].add_done_callback(self.unheard)
 
     def follow(self, folder, run, graph):
         """Puts the step behind those of the folder, which must be of the same graph, made in the same way. (What was there.)"""

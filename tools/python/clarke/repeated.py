@@ -14,6 +14,9 @@ from dataclasses import dataclass
 
 import torch
 
+from .files import array
+from .folder import text_of_entry
+from .model import Template
 from .operators import IGNORED
 from .refused import Refused
 from .trace import CHANGED_IN_BACKWARD, REPLACED, Node, Operator, Value, place, source_line, values_in, version, written
@@ -25,6 +28,8 @@ ALIKE = {"t", "transpose", "addmm", "mm", "convolution", "view", "_unsafe_view",
          "nll_loss_forward"}
 OF_ACTIVATIONS = {"add", "sub", "mul"}
 TENSORS = (torch.Tensor, torch.nn.Parameter)
+current_node, last_number = torch._C._current_autograd_node, torch.autograd._get_sequence_nr
+is_grad_enabled, is_any_autocast_enabled = torch.is_grad_enabled, torch._C._is_any_autocast_enabled
 PLAIN = (bool, int, float, str, type(None), torch.dtype, torch.device, torch.layout, torch.memory_format)
 
 
@@ -83,16 +88,18 @@ def retained(tensors):
 
 def autograd_nodes(root, base):
     """Autograd's nodes behind one, each with all by which two may differ: kind, name, place in the order in which they were made, and edges."""
-    seen, rest, said = {}, [root], []
+    seen, rest, said, behind = {}, [root], [], []
     while rest:
         node = rest.pop()
         if node is None or node in seen:
             continue
         seen[node] = len(seen)
         edges = node.next_functions
-        said.append((type(node), node.name(), node._sequence_nr() - base if edges else None, [i for _, i in edges], [n is None for n, _ in edges]))
-        rest += [n for n, _ in edges]
-    return list(seen), said, [[None if n is None else seen[n] for n, _ in node.next_functions] for node in seen]
+        nodes = [n for n, _ in edges]
+        said.append((type(node), node.name(), node._sequence_nr() - base if edges else None, [i for _, i in edges]))
+        behind.append(nodes)
+        rest += nodes
+    return list(seen), said, [[None if n is None else seen[n] for n in nodes] for nodes in behind]
 
 
 def ends(nodes):
@@ -180,12 +187,11 @@ class Program:
     def keep(self, record, graph, loss, run, differentiated):
         """The graph, and what is said of the step, without its tensors."""
         trace, places = record.trace, {id(n): i for i, n in enumerate(record.trace.nodes)}
-        self.recorded = {name: (places[id(n)], i) for name, (n, i) in graph.recorded.items()}
-        self.differentiated = [places[id(n)] for n in differentiated]
-        self.named = {self.numbers[key]: name for key, name in graph.names.items() if key in self.numbers}
+        self.asked = [i for i in (places[id(n)] for n in differentiated) if self.events[i].watched]
         if loss is not trace.loss:  # it is multiplied by a number
             raise Unalike
         self.run = {**run, "steps": [dict(run["steps"][-1])]}
+        self.known, self.template = None, None
         self.graph = copy.copy(graph)
         self.initializers, self.trained_in = list(graph.initializers), sorted(record.trained_in(graph))
         self.graph.parameters = self.graph.buffers = self.graph.initializers = self.graph.recorded = self.graph.names = {}
@@ -194,17 +200,31 @@ class Program:
         self.x, self.y = (Slot(self.numbers[id(v)]) for v in (self.x, self.y))
         addresses = {place(p)[0]: name for name, p in record.parameters.items()}
         slots = {self.numbers[id(v)]: v for n in trace.nodes for v in values_in((n.reads, n.results))}
+        self.traced = dict(self.places_of(record.everything(graph), graph, places))
         self.kept = sorted({self.x.number, self.y.number, *self.read_later()})
         self.of_parameters = {slot: addresses[slots[slot].place[0]] for slot in self.kept if slots[slot].place[0] in addresses}
         self.numbers = None
 
+    def places_of(self, written, graph, places):
+        """Tensors by their names in the trace's file: where each comes from. (a slot, None), or (an operator, which of the gradients of its results)"""
+        for name, t in written.items():
+            node, i = graph.recorded[name.partition("/")[2]]
+            if name.startswith("gradient/"):
+                yield name, (places[id(node)], i)
+            else:
+                yield name, (self.numbers[next(id(v) for v in values_in(node.results) if v.tensor is t)], None)
+
     def read_later(self):
         """The slots whose numbers are written, or looked at where a kink may be."""
-        for i in {n for n, _ in self.recorded.values()}:
-            yield from (slot.number for slot in self.events[i].results if type(slot) is Slot)
-        for event in (self.events[i] for i in self.differentiated):
-            if event.watched:
-                yield from (slot.number for slot in (*event.args, *event.results) if type(slot) is Slot)
+        yield from (at for at, i in self.traced.values() if i is None)
+        for event in (self.events[i] for i in self.asked):
+            yield from (slot.number for slot in (*event.args, *event.results) if type(slot) is Slot)
+
+    def texts(self, run):
+        """Those of entries of run.json that are the program's own."""
+        if self.known is None:
+            self.known = {key: text_of_entry(value) for key, value in self.run.items() if key not in ("graph", "steps")}
+        return {key: text for key, text in self.known.items() if run[key] is self.run[key]}
 
     def holds(self, record):
         """Is the model the same, and how PyTorch computes?"""
@@ -246,6 +266,10 @@ class Taken:
         if self.told is not None:
             self.hold(self.at_once)
 
+    def hold_alone(self, held):
+        """hold() of what the trace does not know of, where no mode sees functions."""
+        self.grad_outputs, self.grad_inputs = copies(self.grad_outputs, held), copies(self.grad_inputs, held)
+
     def tell(self, node, at_once):
         """The trace gets what was handed on, and what is to come. (Its operators that are seen, of somebody's hooks, are put behind what ran before.)
         at_once: makes copies from now on, in the backward pass."""
@@ -257,10 +281,13 @@ class Taken:
     def hold(self, held):
         """held: makes a copy of a gradient, which a later change does not reach. (A parameter's may have the memory of what was handed on.)"""
         with torch._C.DisableTorchFunction():
-            self.grad_outputs, self.grad_inputs = ((tuple([g if g is None or held is None else held(g) for g in grads or ()]))
-                                                   for grads in (self.grad_outputs, self.grad_inputs))
+            self.hold_alone(held)
         if self.told is not None:
             self.told.grad_outputs, self.told.grad_inputs = self.grad_outputs, self.grad_inputs
+
+
+def copies(gradients, held):
+    return tuple([g if g is None or held is None else held(g) for g in gradients or ()])
 
 
 def same_plain(a, b):
@@ -281,13 +308,13 @@ class Repeated:
 
     def see(self, op, args, kwargs):
         """An operator that PyTorch runs."""
-        node = torch._C._current_autograd_node()
+        node = current_node()
         if node is not None or self.loss is not None:
             return self.behind(op, args, kwargs, node)
-        at = len(self.ran)
-        module, source = self.trace.modules[-1] if self.trace.modules else "", source_line()
+        modules, ran, events = self.trace.modules, self.ran, self.program.events
+        module, source = modules[-1] if modules else "", source_line()
         try:
-            event = self.program.events[at] if at < len(self.program.events) else None
+            event = events[len(ran)] if len(ran) < len(events) else None
             right = event is not None and self.is_next(event, op, args, kwargs, module, source)
         except Exception:  # whatever a tensor is, the trace has words for it
             right = False
@@ -295,15 +322,15 @@ class Repeated:
             self.tell()
             return self.trace.followed(op, self.trace.forward, op, args, kwargs)
         out = op(*args, **kwargs)
-        number = torch.autograd._get_sequence_nr() - 1
-        self.ran.append((op, args, kwargs, out, number, module, source, event.enabled))
+        number = last_number() - 1
+        ran.append((op, args, kwargs, out, number, module, source, event.enabled))
         if number - self.record.base != event.number or not self.take(event, out):
             self.tell()
         return out
 
     def is_next(self, event, op, args, kwargs, module, source):
-        return (op is event.op and module == event.module and source == event.source and torch.is_grad_enabled() == event.enabled
-                and not torch._C._is_any_autocast_enabled() and self.alike(event.args, args)
+        return (op is event.op and module == event.module and source == event.source and is_grad_enabled() == event.enabled
+                and not is_any_autocast_enabled() and self.alike(event.args, args)
                 and (not kwargs and not event.kwargs or (kwargs.keys() == event.kwargs.keys() and self.alike(event.kwargs.values(), [kwargs[k] for k in event.kwargs]))))
 
     def alike(self, wanted, given):
@@ -371,13 +398,15 @@ class Repeated:
         results = out if isinstance(out, (list, tuple)) else [out]
         if len(results) != len(event.results):
             return False
+        program, known = self.program, self.known
         for slot, t in zip(event.results, results):
             if (type(slot) is Slot) != isinstance(t, torch.Tensor):
                 return False
             if type(slot) is Slot:
-                if id(t) in self.known or t.stride() != self.program.strides[slot.number]:
+                number, now = slot.number, spot(t)
+                if id(t) in known or now[2] != program.strides[number]:
                     return False
-                self.meet(t, slot.number, spot(t), None, self.program.marked[slot.number])
+                self.meet(t, number, now, None, program.marked[number])
         return True
 
     # ---- The trace, from now on
@@ -476,8 +505,13 @@ class Repeated:
                 made[id(t)] = t, held(t)
             return made[id(t)][1]
 
-        for taken in self.taken.values():
-            taken.hold(kept)
+        if self.trace.repeated is self:
+            with torch._C.DisableTorchFunction():
+                for taken in self.taken.values():
+                    taken.hold_alone(kept)
+        else:
+            for taken in self.taken.values():
+                taken.hold(kept)
         if self.versions_now() != self.versions:
             self.trace.refuse(*CHANGED_IN_BACKWARD)
 
@@ -520,34 +554,37 @@ class Repeated:
             return whole.as_strided(t.shape, t.stride(), t.storage_offset())
         return t.detach().clone()
 
-    def made(self):
-        """(graph, nodes that AD differentiates): of the program, with the numbers of this step."""
-        program, values = self.program, {}
+    def filled(self, tree):
+        """With a value in the place of each slot."""
+        if type(tree) is Slot:
+            return Value(self.numbers.get(tree.number), None, self.program.marked[tree.number])
+        if type(tree) in (tuple, list):
+            return type(tree)([self.filled(item) for item in tree])
+        return {key: self.filled(item) for key, item in tree.items()} if type(tree) is dict else tree
 
-        def value(slot):
-            if slot not in values:
-                values[slot] = Value(self.numbers.get(slot), None, program.marked[slot])
-            return values[slot]
-
-        def filled(tree):
-            if type(tree) is Slot:
-                return value(tree.number)
-            if type(tree) in (tuple, list):
-                return type(tree)([filled(item) for item in tree])
-            return {key: filled(item) for key, item in tree.items()} if type(tree) is dict else tree
-
-        nodes = []
-        for i, event in enumerate(program.events):
-            node = copy.copy(event.node)
-            node.args, node.kwargs, node.results = filled(event.args), filled(event.kwargs), filled(event.results)
+    def asked(self):
+        """The nodes that may have kinks, with the numbers of this step."""
+        for i in self.program.asked:
+            event, node = self.program.events[i], copy.copy(self.program.events[i].node)
+            node.args, node.kwargs, node.results = (self.filled(tree) for tree in (event.args, event.kwargs, event.results))
             node.grad_outputs, node.grad_inputs = self.handed.get(i, ((), ()))
-            nodes.append(node)
-        graph = copy.copy(program.graph)
-        graph.x, graph.y = value(program.x.number), value(program.y.number)
-        graph.recorded = {name: (nodes[n], i) for name, (n, i) in program.recorded.items()}
-        graph.names = {id(value(slot)): name for slot, name in program.named.items()}
-        graph.initializers = self.start
-        return graph, [nodes[i] for i in program.differentiated]
+            yield node
+
+    def batch(self):
+        return {name: array(self.numbers[slot.number]) for name, slot in (("x", self.program.x), ("y", self.program.y))}
+
+    def traced(self):
+        """The tensors of the trace's file, by their names there."""
+        return {name: self.numbers[at] if i is None else self.handed[at][0][i] for name, (at, i) in self.program.traced.items()}
+
+    def model(self):
+        """The parts of graph.onnx."""
+        program = self.program
+        if program.template is None:
+            graph = copy.copy(program.graph)
+            graph.x, graph.y, graph.initializers = self.filled(program.x), self.filled(program.y), self.start
+            program.template = Template(graph, torch.__version__)
+        return program.template.parts(self.start)
 
     def forget(self):
         """Lets go of all tensors."""
@@ -557,3 +594,4 @@ class Repeated:
         """The same, and of what is kept."""
         self.forget()
         self.numbers, self.handed, self.start = {}, {}, {}
+        self.record = self.trace = None  # else they would hold one another

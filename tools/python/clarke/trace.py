@@ -217,8 +217,11 @@ def place(t):
 
 
 def version(t):
-    """How often it was changed, as autograd counts."""
-    return None if t.is_inference() else t._version
+    """How often it was changed, as autograd counts. (None is told of one that was made in inference mode.)"""
+    try:
+        return t._version
+    except RuntimeError:
+        return None
 
 
 CHANGED = "a view of a tensor that was changed in place is read", "write the change as an operator that makes a new tensor"
@@ -726,7 +729,7 @@ class Functions(TorchFunctionMode):
 
     def is_alone(self):
         """Does no other mode see autograd's operators, or change them? (One that was entered before sees those that are handed on.)"""
-        return (all(isinstance(m, Dispatch) and m.trace is self.trace for m in _get_current_dispatch_mode_stack())
+        return (all([isinstance(m, Dispatch) and m.trace is self.trace for m in _get_current_dispatch_mode_stack()])
                 and not torch._C._is_any_autocast_enabled() and not torch.is_anomaly_enabled())
 
     def backward(self, function, args, kwargs):
@@ -736,23 +739,27 @@ class Functions(TorchFunctionMode):
             self.before()
             others = [*args[2:], *(a for name, a in kwargs.items() if name != "gradient")]
             self.watch(args[0], kwargs.get("gradient", args[1] if len(args) > 1 else None), any(a is not None and a is not False for a in others))
-        trace.running, repeated = True, trace.repeated
-        try:
-            out = function(*args, **kwargs) if repeated is None else self.backward_alone(args[0])
-        finally:
-            trace.running = False
-        with _disable_current_modes():
-            if repeated is not None:
+            if (repeated := trace.repeated) is not None:
+                self.run(self.backward_alone, args[0])
                 repeated.end(self.held)
+                return self.after()
+        out = self.run(function, *args, **kwargs)
+        with _disable_current_modes():
             self.after()
         return out
 
+    def run(self, function, *args, **kwargs):
+        self.trace.running = True
+        try:
+            return function(*args, **kwargs)
+        finally:
+            self.trace.running = False
+
     def backward_alone(self, loss):
         """loss.backward(), of which no mode sees what autograd runs, but what Python does."""
-        with _disable_current_modes():
-            one = torch.ones_like(loss)
-            with Heard(self.trace):
-                ENGINE((loss,), (one,), False, False, (), allow_unreachable=True, accumulate_grad=True)
+        one = torch.ones_like(loss)
+        with Heard(self.trace):
+            ENGINE((loss,), (one,), False, False, (), allow_unreachable=True, accumulate_grad=True)
 
 
 class Heard(TorchFunctionMode):

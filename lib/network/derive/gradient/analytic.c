@@ -1,6 +1,6 @@
 /* Functions that are not pieces of polynomials, in a gradient: each value and slope from a ball around it (docs/gradient.md). */
 #include "network/derive/gradient/analytic.h"
-#include "network/derive/gradient/exponential.h"
+#include "network/pass/exponential.h"
 
 #include "network/pass/analytic.h"
 
@@ -24,41 +24,11 @@ clarke_analytic_is_followed(const clarke_step *s)
   case CLARKE_ELU:
   case CLARKE_SIN:
   case CLARKE_COS:
+  case CLARKE_ATAN:
     return true;
   default: /* their slopes have no bound */
     return false;
   }
-}
-
-clarke_pair
-clarke_pair_of_ball(double *off, const arb_t ball)
-{
-  clarke_pair x = {arf_get_d(arb_midref(ball), ARF_RND_NEAR), 0};
-  arf_t rest;
-
-  *off = INFINITY;
-  if (!arb_is_finite(ball) || !isfinite(x.high))
-    return x;
-  arf_init(rest);
-  arf_set_d(rest, x.high);
-  arf_sub(rest, arb_midref(ball), rest, ARF_PREC_EXACT, ARF_RND_DOWN);
-  x.low = arf_get_d(rest, ARF_RND_NEAR);
-  *off = clarke_bound_up(mag_get_d(arb_radref(ball)) + 0x1p-104 * fabs(x.high));
-  arf_clear(rest);
-  return x;
-}
-
-void
-clarke_ball_of_pair(arb_t ball, clarke_pair x)
-{
-  arf_t low;
-
-  arf_init(low);
-  arf_set_d(low, x.low);
-  arf_set_d(arb_midref(ball), x.high);
-  mag_zero(arb_radref(ball));
-  arf_add(arb_midref(ball), arb_midref(ball), low, ARF_PREC_EXACT, ARF_RND_DOWN);
-  arf_clear(low);
 }
 
 /* A function of x, which balls give, or pairs, where these do; for a look, whose numbers tell sizes alone, doubles. */

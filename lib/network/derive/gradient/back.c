@@ -8,6 +8,7 @@
 
 #include "base/stop.h"
 #include "network/derive/slopes.h"
+#include "network/pass/linear.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #ifndef CLARKE_NETWORK_DERIVE_GRADIENT_FIXED_H
 #define CLARKE_NETWORK_DERIVE_GRADIENT_FIXED_H
 
-#include "network/derive/gradient/pair.h"
+#include "exact/pair.h"
 
 #include <gmp.h>
 #include <mpfr.h>

@@ -5,10 +5,10 @@
 #include "network/derive/gradient/softmax.h"
 
 #include "base/stop.h"
+#include "network/pass/linear.h"
 #include "network/pass/piecewise.h"
 
 #include <math.h>
-#include <mpfr.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,79 +73,6 @@ sum_forward(clarke_gradient_pass *p, const clarke_step *s)
   for (size_t j = 0; j < p->lanes; j++)
     y->error[j] = clarke_bound_up(y->error[j] + gamma * constants);
   return CLARKE_OK;
-}
-
-clarke_pair
-clarke_pair_of(const mpq_t q)
-{
-  clarke_pair x = {mpq_get_d(q), 0};
-  mpq_t rest;
-
-  if (!isfinite(x.high))
-    return x;
-  mpq_init(rest);
-  mpq_set_d(rest, x.high);
-  mpq_sub(rest, q, rest);
-  x = clarke_two_sum(x.high, mpq_get_d(rest));
-  mpq_clear(rest);
-  return x;
-}
-
-clarke_pair
-clarke_pair_of_root(const mpq_t q)
-{
-  clarke_pair x;
-  mpfr_t y, rest;
-
-  mpfr_init2(y, 256);
-  mpfr_init2(rest, 256);
-  mpfr_set_q(y, q, MPFR_RNDN);
-  mpfr_rec_sqrt(y, y, MPFR_RNDN);
-  x.high = mpfr_get_d(y, MPFR_RNDN);
-  mpfr_sub_d(rest, y, x.high, MPFR_RNDN);
-  x.low = mpfr_get_d(rest, MPFR_RNDN);
-  mpfr_clear(y);
-  mpfr_clear(rest);
-  return x;
-}
-
-/* The factor that an entry c of the constant makes. */
-static clarke_pair
-factor_of(const clarke_step *s, double c)
-{
-  clarke_pair x = {c, 0};
-  mpq_t q;
-
-  if (!s->root && !s->divide)
-    return x;
-  mpq_init(q);
-  mpq_set_d(q, c);
-  if (s->root)
-    mpq_add(q, q, s->epsilon);
-  else
-    mpq_inv(q, q);
-  x = s->root ? clarke_pair_of_root(q) : clarke_pair_of(q);
-  mpq_clear(q);
-  return x;
-}
-
-clarke_pair *
-clarke_scale_factors(const clarke_graph *g, const clarke_step *s)
-{
-  const clarke_value *c = &g->values[s->in[1].value];
-  const size_t rows = g->values[s->out].count;
-  clarke_pair *own = malloc((c->count + 1) * sizeof *own), *factor = malloc((rows + 1) * sizeof *factor);
-
-  for (size_t e = 0; own != NULL && e < c->count; e++)
-    own[e] = factor_of(s, c->real[e]);
-  for (size_t f = 0; own != NULL && factor != NULL && f < rows; f++)
-    factor[f] = own[clarke_operand_entry(&s->in[1], f)];
-  if (own == NULL) {
-    free(factor);
-    factor = NULL;
-  }
-  free(own);
-  return factor;
 }
 
 static clarke_status

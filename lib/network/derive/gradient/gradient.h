@@ -10,8 +10,7 @@
 
 #include <math.h>
 
-/* What an operation takes at most, relatively: on pairs; on pairs, or doubles, that ends in a double. */
-#define CLARKE_PAIR_UNIT 0x1p-103
+/* What an operation on pairs, or doubles, that ends in a double takes at most, relatively. */
 #define CLARKE_DOUBLE_UNIT (2 * CLARKE_UNIT)
 
 /* Features x n samples, and for each lane (a sample; all of them, where they are coupled) at least the Euclidean norm of its
@@ -155,9 +154,6 @@ clarke_group_row(const clarke_step *s, size_t b, size_t group, size_t i)
  * low part. */
 void clarke_normed_add_row(clarke_normed *y, size_t to, clarke_pair factor, const clarke_normed *x, size_t from, size_t n);
 
-/* A rational, off by the pairs' unit. */
-clarke_pair clarke_pair_of(const mpq_t q);
-
 /* Room for so many features, zeros, with sizes and errors 0. What there is is dropped by the other, also when it failed. */
 clarke_status clarke_normed_make(clarke_normed *v, size_t features, size_t n, bool fine, clarke_error *err);
 void clarke_normed_drop(clarke_normed *v);
@@ -187,12 +183,6 @@ clarke_status clarke_most_taken(size_t *most, const clarke_graph *g, const clark
 
 /* By entry of a MAX step: the feature that the largest entry of the window is. malloc; NULL without memory. */
 size_t *clarke_winners(const clarke_gradient_pass *p, size_t step);
-
-/* 1 / sqrt(q), q > 0, off by the pairs' unit. */
-clarke_pair clarke_pair_of_root(const mpq_t q);
-
-/* The factors of a SCALE step by feature: malloc; NULL without memory. */
-clarke_pair *clarke_scale_factors(const clarke_graph *g, const clarke_step *s);
 
 /* A PIECEWISE step's lines: y = constant[p] + slope[p] x. */
 typedef struct {

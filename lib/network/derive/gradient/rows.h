@@ -3,7 +3,7 @@
 #ifndef CLARKE_NETWORK_DERIVE_GRADIENT_ROWS_H
 #define CLARKE_NETWORK_DERIVE_GRADIENT_ROWS_H
 
-#include "network/derive/gradient/pair.h"
+#include "exact/pair.h"
 #include "network/pass/identity.h"
 
 #include <stdbool.h>

@@ -2,7 +2,7 @@
 #include "network/derive/gradient/softmax.h"
 
 #include "network/derive/gradient/analytic.h"
-#include "network/derive/gradient/exponential.h"
+#include "network/pass/exponential.h"
 #include "network/pass/softmax.h"
 
 #include <stdlib.h>

@@ -17,7 +17,7 @@
 #include <arb_poly.h>
 #endif
 
-#define FUNCTIONS (CLARKE_COS + 1)
+#define FUNCTIONS (CLARKE_ATAN + 1)
 #define CELLS (2 * CLARKE_CELL_LAST + 1)
 /* Terms that are tried, at most; bits of what is left out that are more than a level's precision. */
 #define MOST_TERMS 96
@@ -76,6 +76,15 @@ bell_series(arb_poly_t y, const arb_poly_t x, bool normal, long n, long precisio
   arb_clear(scale);
 }
 
+/* 1 / (1 + x^2). */
+static void
+arctangent_slope_series(arb_poly_t y, const arb_poly_t x, long n, long precision)
+{
+  arb_poly_mullow(y, x, x, 3, precision);
+  arb_poly_add_si(y, y, 1, precision);
+  arb_poly_inv_series(y, y, n, precision);
+}
+
 /* y: the integral of itself, whose value at x is the function's. */
 static void
 integrate(arb_poly_t y, const arb_t x, clarke_function function, long precision)
@@ -130,6 +139,10 @@ function_series(arb_poly_t y, const arb_t x, clarke_function function, long n, l
     break;
   case CLARKE_COS:
     arb_poly_sin_cos_series(other, y, argument, n, precision);
+    break;
+  case CLARKE_ATAN:
+    arctangent_slope_series(y, argument, n - 1, precision);
+    integrate(y, x, function, precision);
     break;
   default: /* ELU is asked for below 0 */
     arb_poly_exp_series(y, argument, n, precision);
@@ -333,10 +346,60 @@ ball_cell(clarke_function function, long k, size_t limbs)
   return c;
 }
 
+/* --- in pairs --- */
+
+/* Horner's rule on the first doubles, s = s t + c, and beside it r = r t + (what product and sum lost + c.low). At a step |s| is at most `size`,
+ * |r| at most `rest`. The sum of what is lost and c.low is at most 3 u size, and takes two roundings, at most 5 u^2 size; the product r t and
+ * the last sum are rounded, too. left: as in doubles; of the slope in doubles each step loses two roundings. */
+static void
+bound_pairs(clarke_pair_cell *c, const double *apart, double remainder)
+{
+  double size = 0, rest = 0, off = 0, left = remainder;
+
+  for (size_t i = CLARKE_PAIR_TERMS; i-- > 0;) {
+    const double by = clarke_up_mul(rest, CLARKE_CELL_HALF);
+
+    size = clarke_up_by(fabs(c->coef[i].high) + size * CLARKE_CELL_HALF, 8);
+    off = clarke_up_by(off * CLARKE_CELL_HALF + CLARKE_UNIT * (2 * by + 9 * CLARKE_UNIT * size), 8);
+    rest = clarke_up_by(by + 3 * CLARKE_UNIT * size, 8);
+    left = clarke_up_by(left * CLARKE_CELL_HALF + apart[i], 8);
+  }
+  c->off = clarke_up_over(off + left + 2 * CLARKE_UNIT * rest, 8, 0x1p-900);
+}
+
+static clarke_pair_cell *
+pair_cell(clarke_function function, long k)
+{
+  const long n = CLARKE_PAIR_TERMS;
+  arb_ptr a = _arb_vec_init(n), around = _arb_vec_init(n + 1);
+  clarke_pair_cell *c = malloc(sizeof *c);
+  double apart[CLARKE_PAIR_TERMS], left, slopes = 0;
+
+  if (c != NULL) {
+    coefficients(a, function, false, k, 0, n, 256);
+    coefficients(around, function, false, k, CLARKE_CELL_WHOLE, n + 1, 64);
+    left = size_of(around + n);
+    c->steep = steepest(a, around + n, (size_t)n, function, k);
+    c->bend = clarke_up_mul((double)(n * n), left);
+    for (size_t i = (size_t)n; i-- > 2;)
+      c->bend = clarke_up_add(clarke_up_mul(c->bend, CLARKE_CELL_WHOLE), clarke_up_mul((double)(i * (i - 1)), size_of(a + i)));
+    for (size_t i = 0; i < (size_t)n; i++) {
+      c->coef[i] = clarke_pair_of_ball(&apart[i], a + i);
+      slopes = clarke_up_add(slopes, clarke_up_mul((double)n, apart[i]));
+    }
+    c->off_by = clarke_up_by((8 * (double)n * CLARKE_UNIT * c->steep + slopes) + (double)n * left * 0x1p-60, 8);
+    bound_pairs(c, apart, left);
+  }
+  _arb_vec_clear(a, n);
+  _arb_vec_clear(around, n + 1);
+  return c;
+}
+
 /* --- kept --- */
 
 /* Cells once made stay as they are. Of two threads that make one at a time the later takes the other's. */
 static _Atomic(const clarke_point_cell *) points[FUNCTIONS][2][CELLS];
+static _Atomic(const clarke_pair_cell *) pairs[FUNCTIONS][CELLS];
 static _Atomic(const clarke_ball_cell *) balls[CLARKE_LEVELS][2][CELLS];
 
 const clarke_point_cell *
@@ -349,6 +412,22 @@ clarke_series_point_cell(clarke_function function, bool slope, long k)
   if (there != NULL)
     return there;
   made = point_cell(function, slope, k);
+  if (made == NULL || atomic_compare_exchange_strong(place, &there, made))
+    return made;
+  free(made);
+  return there;
+}
+
+const clarke_pair_cell *
+clarke_series_pair_cell(clarke_function function, long k)
+{
+  _Atomic(const clarke_pair_cell *) *place = &pairs[function][k + CLARKE_CELL_LAST];
+  const clarke_pair_cell *there = atomic_load_explicit(place, memory_order_acquire);
+  clarke_pair_cell *made;
+
+  if (there != NULL)
+    return there;
+  made = pair_cell(function, k);
   if (made == NULL || atomic_compare_exchange_strong(place, &there, made))
     return made;
   free(made);

@@ -18,6 +18,15 @@ typedef struct {
   double steep;       /* of the function, on all that is within WHOLE */
 } clarke_point_cell;
 
+/* With pairs as coefficients. Its value at t + x, |x| at most 2^-40, is off by off + off_by |x| + bend x^2: x's own share is by the slope at t
+ * in doubles. */
+#define CLARKE_PAIR_TERMS 20
+typedef struct {
+  clarke_pair coef[CLARKE_PAIR_TERMS];
+  double off, off_by, bend;
+  double steep; /* as above */
+} clarke_pair_cell;
+
 /* Numbers of limbs + 1 words in two's complement, whose lowest `limbs` words are behind the point. */
 typedef struct {
   size_t terms, limbs;
@@ -34,6 +43,7 @@ bool clarke_series_known(clarke_function function);
 
 /* NULL: out of memory, or what was found has no bound. The same cell is given to all threads. */
 const clarke_point_cell *clarke_series_point_cell(clarke_function function, bool slope, long k);
+const clarke_pair_cell *clarke_series_pair_cell(clarke_function function, long k);
 /* For ERF and NORMAL; limbs <= CLARKE_LEVELS + 1, at least 2. */
 const clarke_ball_cell *clarke_series_ball_cell(clarke_function function, long k, size_t limbs);
 

@@ -57,7 +57,7 @@ tail_point(clarke_point *p, double x, clarke_function function, bool slope)
   const bool rises = function == CLARKE_SOFTPLUS && x > 0;
   double limit = 0;
 
-  if (!isfinite(x) || function == CLARKE_SIN || function == CLARKE_COS || (function == CLARKE_EXP && x > 0))
+  if (!isfinite(x) || function == CLARKE_SIN || function == CLARKE_COS || function == CLARKE_ATAN || (function == CLARKE_EXP && x > 0))
     return false;
   if (rises)
     limit = slope ? 1 : x;
@@ -100,6 +100,48 @@ clarke_series_point(clarke_point *p, double x, clarke_function function, bool sl
     return x < INFINITY;
   }
   return cell_point(p, x, function, slope);
+}
+
+/* --- a pair --- */
+
+/* The cell's polynomial at t + low: by Horner's rule, compensated, and by the slope. */
+static clarke_pair
+pair_polynomial(const clarke_pair_cell *c, double t, double low)
+{
+  double s = c->coef[CLARKE_PAIR_TERMS - 1].high, r = c->coef[CLARKE_PAIR_TERMS - 1].low, slope = 0;
+
+  for (size_t i = CLARKE_PAIR_TERMS - 1; i-- > 0;) {
+    const clarke_pair p = clarke_two_product(s, t), sum = clarke_two_sum(p.high, c->coef[i].high);
+
+    slope = slope * t + s;
+    r = r * t + ((p.low + sum.low) + c->coef[i].low);
+    s = sum.high;
+  }
+  return clarke_two_sum(s, r + slope * low);
+}
+
+bool
+clarke_series_pair(clarke_pair *y, double *off, clarke_pair x, double reach, clarke_function function)
+{
+  const clarke_pair_cell *c;
+  const double low = fabs(x.low);
+  double steep;
+  long k;
+
+  if (!clarke_series_known(function) || function == CLARKE_NORMAL_TANH || !(reach < INFINITY) || !find_cell(&k, x.high))
+    return false;
+  if (function == CLARKE_ELU && x.high >= 0) {
+    *y = x;
+    *off = reach;
+    return true;
+  }
+  c = clarke_series_pair_cell(function, k);
+  if (c == NULL || !(c->off < INFINITY) || (reach > CLARKE_SERIES_REACH && function == CLARKE_EXP))
+    return false;
+  steep = reach <= CLARKE_SERIES_REACH ? c->steep : clarke_analytic_steepest(function);
+  *y = pair_polynomial(c, x.high - (double)k / CLARKE_CELLS_A_UNIT, x.low);
+  *off = clarke_up_over(c->off + low * (c->off_by + c->bend * low) + steep * reach, 16, 0x1p-900);
+  return *off < INFINITY;
 }
 
 /* --- a ball --- */

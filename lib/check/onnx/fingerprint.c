@@ -1,7 +1,7 @@
 /* One pass over one sample, or two where samples are coupled, in residues modulo 2^61 - 1. What has kinks and what is not
  * polynomial is a pseudo-random map, so that two networks agree only where they are the same composition of the same
  * entries. */
-#include "check/kernel/fingerprint.h"
+#include "check/onnx/fingerprint.h"
 #include "check/base/allocate.h"
 #include "check/base/lines.h"
 

@@ -1,8 +1,13 @@
 /* Numbers as pairs of doubles, high + low with |low| at most half a unit in the last place of high. Each operation is off by at
  * most 7 u^2 of its result, u = 2^-53 (Joldes, Muller, Popescu, Tight and rigorous error bounds for basic building blocks of
  * double-word arithmetic, 2017: algorithms 4, 6 and 10), but for underflow. Nothing is contracted: meson.build says so. */
-#ifndef CLARKE_NETWORK_DERIVE_GRADIENT_PAIR_H
-#define CLARKE_NETWORK_DERIVE_GRADIENT_PAIR_H
+#ifndef CLARKE_EXACT_PAIR_H
+#define CLARKE_EXACT_PAIR_H
+
+#include "exact/ball.h"
+
+/* What an operation on pairs takes at most, relatively. */
+#define CLARKE_PAIR_UNIT 0x1p-103
 
 typedef struct {
   double high, low;
@@ -63,6 +68,15 @@ clarke_pair_multiply(clarke_pair x, clarke_pair y)
 
   return clarke_two_sum_fast(c.high, c.low + (x.high * y.low + x.low * y.high));
 }
+
+/* A rational, and 1 / sqrt(q), q > 0, off by a unit of pairs. */
+clarke_pair clarke_pair_of(const mpq_t q);
+clarke_pair clarke_pair_of_root(const mpq_t q);
+
+/* The middle of a ball, and what that is off by; infinity where nothing is known. */
+clarke_pair clarke_pair_of_ball(double *off, const arb_t ball);
+/* Exactly. */
+void clarke_ball_of_pair(arb_t ball, clarke_pair x);
 
 /* A sum of pairs in three parts, zero to begin with. Of m pairs it is made of n = 2 m doubles, whose sizes are S together. What
  * TwoSum leaves of the first part goes to the second, n u S at most, and of the second to the third, n^2 u^2 S, which alone

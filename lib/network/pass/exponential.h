@@ -1,8 +1,9 @@
 /* Exponentials in pairs of doubles, and what is made of them (docs/gradient.md). */
-#ifndef CLARKE_NETWORK_DERIVE_GRADIENT_EXPONENTIAL_H
-#define CLARKE_NETWORK_DERIVE_GRADIENT_EXPONENTIAL_H
+#ifndef CLARKE_NETWORK_PASS_EXPONENTIAL_H
+#define CLARKE_NETWORK_PASS_EXPONENTIAL_H
 
-#include "network/derive/gradient/gradient.h"
+#include "exact/pair.h"
+#include "op/step.h"
 
 /* exp(x) is off by at most so much of itself, for |x| <= CLARKE_PAIR_FAR; 1 / x by four units of pairs, for x from 2^-400 to 2^400. */
 #define CLARKE_PAIR_EXP_UNIT 0x1p-96

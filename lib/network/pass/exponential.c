@@ -5,7 +5,9 @@
  * one before. A doubling rounds by 2 U, and what p is off by, relatively, grows by (2 + 2 p) / (2 + p): by 1.2 in all doublings together. So p
  * is off by 1.2 (4 + 16) U of itself, and 1 + p, as p is from -0.3 to 0.42, by less than 12 U. k log 2 is off by 2^-147, its product with
  * the first part is a double, and x - k log 2 rounds by U: less than 14 U = 2^-99.2 in all. */
-#include "network/derive/gradient/exponential.h"
+#include "network/pass/exponential.h"
+
+#include "exact/upward.h"
 
 #include <math.h>
 
@@ -201,6 +203,6 @@ clarke_pair_function(clarke_pair *y, double *off, clarke_pair x, clarke_function
     at = sigmoid_at(x, slope && function == CLARKE_SIGMOID, false);
   }
   *y = at.at;
-  *off = clarke_bound_up(at.off * fmax(fabs(at.at.high), slope ? 0 : 1));
+  *off = clarke_up_over(at.off * fmax(fabs(at.at.high), slope ? 0 : 1), 0x1p32, 0x1p-900);
   return true;
 }

@@ -1,0 +1,137 @@
+/* The pass in pairs: step by step over the values that open places depend on, each dropped behind its last use. */
+#include "network/pass/pairs/pairs.h"
+
+#include "base/stop.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void
+clarke_enclosed_drop(clarke_enclosed *v)
+{
+  free(v->high);
+  v->high = v->low = v->off = NULL;
+}
+
+clarke_status
+clarke_enclosed_alloc(clarke_pairs_pass *f, clarke_enclosed *v, size_t rows)
+{
+  const size_t entries = rows * f->n;
+
+  v->rows = rows;
+  v->high = malloc((3 * entries + 1) * sizeof *v->high);
+  v->known = v->high != NULL;
+  if (v->high == NULL)
+    return clarke_no_memory(f->err);
+  v->low = v->high + entries;
+  v->off = v->low + entries;
+  return CLARKE_OK;
+}
+
+void
+clarke_pairs_measure(const clarke_pairs_pass *f, size_t column, double distance, double off, size_t feature)
+{
+  clarke_margin *m = f->margin != NULL ? &f->margin[f->step][column] : NULL;
+
+  if (m != NULL)
+    clarke_margin_take(m, clarke_down_by(distance - off, 2) - CLARKE_TINY, clarke_up_over(distance + off, 2, CLARKE_TINY), feature);
+}
+
+static clarke_status
+load_input(clarke_pairs_pass *f)
+{
+  clarke_enclosed *v = &f->value[f->g->input];
+  clarke_status status = clarke_enclosed_alloc(f, v, f->g->values[f->g->input].count);
+
+  for (size_t i = 0; status == CLARKE_OK && i < v->rows; i++)
+    for (size_t j = 0; j < f->n; j++) {
+      const size_t from = j * v->rows + i, e = i * f->n + j;
+
+      v->high[e] = f->x->real != NULL ? f->x->real[from] : (double)f->x->integer[from];
+      v->low[e] = v->off[e] = 0;
+    }
+  return status;
+}
+
+static clarke_status (*const of_kind[CLARKE_STEP_KINDS])(clarke_pairs_pass *f, const clarke_step *s) = {
+  [CLARKE_GATHER] = clarke_pairs_gather,     [CLARKE_SUM] = clarke_pairs_sum,             [CLARKE_SCALE] = clarke_pairs_scale,
+  [CLARKE_DENSE] = clarke_pairs_dense,       [CLARKE_PIECEWISE] = clarke_pairs_piecewise, [CLARKE_MAX] = clarke_pairs_max,
+  [CLARKE_PRODUCT] = clarke_pairs_contract,  [CLARKE_ANALYTIC] = clarke_pairs_function,   [CLARKE_SOFTMAX] = clarke_pairs_softmax,
+};
+
+/* Does the pass follow the step, and its inputs? */
+static bool
+follows(const clarke_pairs_pass *f, const clarke_step *s)
+{
+  for (size_t i = 0; i < s->n_in; i++)
+    if (!f->g->values[s->in[i].value].constant && !f->value[s->in[i].value].known)
+      return false;
+  return of_kind[s->kind] != NULL;
+}
+
+/* What is read for the last time at step i. */
+static void
+drop_behind(clarke_pairs_pass *f, const size_t *last, size_t i)
+{
+  const clarke_step *s = &f->g->steps[i], *gather = f->deferred[s->in[0].value];
+
+  for (size_t k = 0; k < s->n_in; k++)
+    if (last[s->in[k].value] == i)
+      clarke_enclosed_drop(&f->value[s->in[k].value]);
+  if (gather != NULL && last[gather->in[0].value] == i)
+    clarke_enclosed_drop(&f->value[gather->in[0].value]);
+}
+
+static clarke_status
+run_steps(clarke_pairs_pass *f, const bool *needed, const size_t *last, const clarke_pairs_watch *watch)
+{
+  clarke_status status = CLARKE_OK;
+
+  for (size_t i = 0; i < f->g->n_steps && status == CLARKE_OK; i++) {
+    const clarke_step *s = &f->g->steps[i];
+
+    f->step = i;
+    if (needed[s->out]) {
+      status = clarke_work_check(f->err);
+      if (status == CLARKE_OK && follows(f, s))
+        status = of_kind[s->kind](f, s);
+      f->outside = f->outside || (clarke_step_has_domain(s) && !f->value[s->out].known);
+      if (status == CLARKE_OK && watch != NULL && f->value[s->out].high != NULL)
+        watch->seen(watch->context, f, s->out);
+    }
+    drop_behind(f, last, i);
+  }
+  return status;
+}
+
+clarke_status
+clarke_pairs_run(clarke_branch **piece, size_t **ties, clarke_margin **margin, bool *inside, const clarke_graph *g,
+                 const clarke_tensor *x, const clarke_pairs_watch *watch, clarke_error *err)
+{
+  clarke_pairs_pass f = {.g = g, .n = x->dims[0], .x = x, .piece = piece, .ties = ties, .margin = margin, .err = err};
+  bool *needed = malloc((g->n_values + 1) * sizeof *needed);
+  size_t *last = malloc((g->n_values + 1) * sizeof *last);
+  clarke_status status = CLARKE_OK;
+
+  f.value = calloc(g->n_values + 1, sizeof *f.value);
+  f.deferred = calloc(g->n_values + 1, sizeof *f.deferred);
+  if (needed == NULL || last == NULL || f.value == NULL || f.deferred == NULL)
+    status = clarke_no_memory(err);
+  if (status == CLARKE_OK) {
+    clarke_forward_open_needs(needed, last, g, piece, f.n, *inside);
+    clarke_graph_last_uses(last, g, NULL);
+    clarke_graph_defer_gathers(f.deferred, last, g);
+    status = load_input(&f);
+  }
+  if (status == CLARKE_OK)
+    status = run_steps(&f, needed, last, watch);
+  *inside = *inside && status == CLARKE_OK && !f.outside;
+  for (size_t v = 0; f.value != NULL && v < g->n_values; v++)
+    clarke_enclosed_drop(&f.value[v]);
+  clarke_identities_free(f.ids);
+  free(f.value);
+  free(f.deferred);
+  free(needed);
+  free(last);
+  return status;
+}
