@@ -3427,6 +3427,7 @@ def inputs():
     written("input-segment-least-turned", 1, "the derivative of output 0", down.replace("piece 1/2 2", "piece 1/2 0").replace("piece 1 0", "piece 1 2"))
     written("input-segment-whole", 1, "the pattern changes within", segment.replace("pieces 2", "pieces 1").replace("piece 1/3 3\n    ", ""))
     written("input-segment-more", 1, "is that of the piece before", segment.replace("pieces 2", "pieces 3").replace("piece 1/3", "piece 1/9 3\n    piece 1/3"))
+    arctangent_of_what_may_be_zero()
     held_inputs(model)
     listed = onnx.load(path("input-line.onnx"))  # older models list their initializers among the inputs, too
     for t in listed.graph.initializer:
@@ -3471,6 +3472,35 @@ def inputs():
     written("input-clip-other", 1, "entry 0 of AD's output", clip.replace("Clip 0 7", "Clip 0 1").replace("Clip 1 1", "Clip 1 7"))
     written("input-smooth", 2, "is no sum, no piecewise function and no maximum",
             "claim regions\nsemantics real\nmodel %s\nat 0\nregions 1" % model("input-smooth.onnx"))
+
+
+def arctangent_of_what_may_be_zero():
+    """atan(c + x) - x, c = 2^80 (log(exp(1)) - 1), which is 0: in intervals it may be large, and the slope of the arc tangent is 1. AD has 0 of x, as it
+    should be of all."""
+    with open(path("atan-wide.prog"), "w") as f:
+        f.write(f"input x\nlet q = relu(x) - relu(-x)\noutput atan({2**80} * (log(exp(1)) - 1) + q) - q\n")
+    written("atan-wide", 1, "is not decided by", """verdict not-in-clarke
+    semantics real
+    program atan-wide.prog %s
+    at x 0
+    wrt *
+    profile case
+    proxy Relu 0 0
+    touched 2
+    evidence separator
+    v 1
+    tree
+    branch 2
+    branch 2
+    dead 2
+    u 0 1
+    u 1 1
+    leaf
+    branch 2
+    leaf
+    dead 2
+    u 0 1
+    u 1 1""" % sha("atan-wide.prog"))
 
 
 def held_inputs(model):

@@ -301,6 +301,7 @@ void
 interval_div(interval *y, const interval *a, const interval *b)
 {
   INTERVAL(inverse);
+  require(interval_sign(b, "whether a divisor is zero") != 0, "a division by zero");
   mpq_inv(&inverse.lo, &b->hi);
   mpq_inv(&inverse.hi, &b->lo);
   interval_mul(y, a, &inverse);

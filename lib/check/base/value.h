@@ -41,8 +41,8 @@ void interval_add(interval *y, const interval *x, const rational *c); /* y += c 
 void interval_mul(interval *y, const interval *a, const interval *b);
 void multiply_add(interval *y, const interval *a, const interval *b);    /* y += a b */
 void interval_addmul(interval *y, const interval *a, const interval *b); /* the same, rounded */
-void interval_div(interval *y, const interval *a, const interval *b);    /* y = a / b, rounded; 0 is not in b */
-void interval_join(interval *y, const interval *x);                      /* y holds x, too */
+void interval_div(interval *y, const interval *a, const interval *b); /* y = a / b, rounded; a b that may be 0 fails */
+void interval_join(interval *y, const interval *x);                   /* y holds x, too */
 void interval_round(interval *y);
 int interval_sign(const interval *x, const char *what);              /* UNDECIDED when it does not say */
 int interval_compare(const interval *a, const interval *b);          /* -1, 0, 1; 2: it cannot be told */

@@ -151,6 +151,8 @@ arctangent_term(interval *w, const interval *u, size_t k)
     for (size_t i = 0; i <= j; i++)
       interval_addmul(&square, &u[i], &u[j - i]);
     if (j == 0) {
+      if (mpq_sgn(&square.lo) < 0) /* of a u that may be 0 */
+        mpq_set(&square.lo, &zero);
       interval_add(&first, &square, &plus_one);
       interval_add(&first, &exactly_one, &plus_one);
     } else
