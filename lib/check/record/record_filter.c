@@ -4,8 +4,8 @@
 #include <float.h>
 #include <math.h>
 
-#ifdef __FAST_MATH__
-#error "sums in doubles need each operation as it is written"
+#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || __FINITE_MATH_ONLY__
+#error "sums in doubles need each operation as it is written, and numbers that are none"
 #endif
 _Static_assert(FLT_EVAL_METHOD == 0 && DBL_MANT_DIG == 53 && FLT_MANT_DIG == 24, "doubles are computed as such");
 
