@@ -96,7 +96,8 @@ clarke_pairs_sum(clarke_pairs_pass *f, const clarke_step *s)
 
 /* --- multiples -------------------------------------------------------------------------------- */
 
-/* k x: a product's own rounding, and as much as the factor is off by. */
+/* k x: a product's own rounding, and as much as the factor is off by. A unit goes to k, of which it leaves a normal number: of the least x it
+ * would leave nothing, which k may multiply. */
 clarke_status
 clarke_pairs_scale(clarke_pairs_pass *f, const clarke_step *s)
 {
@@ -112,7 +113,7 @@ clarke_pairs_scale(clarke_pairs_pass *f, const clarke_step *s)
   for (size_t i = 0; i < y->rows && status == CLARKE_OK; i++) {
     const size_t from = clarke_operand_entry(&s->in[0], i);
     const clarke_pair k = clarke_pairs_constant(factor[i]);
-    const double size = clarke_up_by(fabs(k.high), 2);
+    const double size = clarke_up_by(fabs(k.high), 2), own = 2 * CLARKE_PAIR_UNIT * size;
 
     for (size_t j = 0; j < f->n; j++) {
       const size_t e = i * f->n + j, in = from * f->n + j;
@@ -120,8 +121,7 @@ clarke_pairs_scale(clarke_pairs_pass *f, const clarke_step *s)
       if (from == CLARKE_NONE)
         y->high[e] = y->low[e] = y->off[e] = 0;
       else
-        clarke_enclosed_put(y, e, clarke_pair_multiply(clarke_enclosed_get(x, in), k),
-                            size * (x->off[in] + 2 * CLARKE_PAIR_UNIT * fabs(x->high[in])));
+        clarke_enclosed_put(y, e, clarke_pair_multiply(clarke_enclosed_get(x, in), k), size * x->off[in] + own * fabs(x->high[in]));
     }
   }
   free(factor);
