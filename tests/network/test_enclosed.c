@@ -421,67 +421,6 @@ START_TEST(distances_are_taken)
 }
 END_TEST
 
-/* One step of a constant and an input, which is a pair that is off by nothing: a product of two. */
-typedef struct {
-  clarke_value value[3];
-  clarke_operand in[2];
-  clarke_graph g;
-  clarke_step step;
-  clarke_enclosed at[3];
-  clarke_branch piece[1], *pieces[1];
-  clarke_pairs_pass f;
-} product;
-
-static void
-product_of(product *p, double *constant, clarke_pair x)
-{
-  *p = (product){.value = {{.count = 1}, {.count = 1, .constant = true, .real = constant}, {.count = 1}}, .in = {{0, 1, NULL}, {1, 1, NULL}}};
-  p->g = (clarke_graph){.values = p->value, .n_values = 3, .n_steps = 1};
-  p->step = (clarke_step){.in = p->in, .n_in = 1, .out = 2};
-  p->pieces[0] = p->piece;
-  p->f = (clarke_pairs_pass){.g = &p->g, .n = 1, .value = p->at, .piece = p->pieces, .err = &error};
-  OK(clarke_enclosed_alloc(&p->f, &p->at[0], 1));
-  p->at[0].high[0] = x.high;
-  p->at[0].low[0] = x.low;
-  p->at[0].off[0] = 0;
-}
-
-/* It is off by some parts of a unit, and said to be so. */
-static void
-expect_units(product *p)
-{
-  const double size = fabs(p->at[2].high[0]), off = p->at[2].off[0];
-
-  ck_assert(size > 0x1p-310 && size < 0x1p-190 && off >= size * 0x1p-103 && off <= size * 0x1p-100);
-  clarke_enclosed_drop(&p->at[0]);
-  clarke_enclosed_drop(&p->at[2]);
-}
-
-/* A number of which a unit is no double is multiplied by one that is large, and its product's unit is one. */
-START_TEST(small_numbers_keep_their_units)
-{
-  double factor = 0x1.edcba98765432p-700, slope = 0x1.123456789abcdp-1000;
-  product p;
-
-  product_of(&p, &factor, (clarke_pair){0x1.3p-1000, 0});
-  p.step.kind = CLARKE_SCALE;
-  p.step.divide = true;
-  OK(clarke_pairs_scale(&p.f, &p.step));
-  expect_units(&p);
-
-  product_of(&p, &slope, (clarke_pair){-0x1.2345p800, -0x1.9876543210fp740});
-  p.step.pieces = (clarke_pieces){.n_kinks = 1, .slope = 1};
-  mpq_init(p.step.pieces.kink[0]);
-  for (size_t i = 0; i < 6; i++)
-    mpq_init(p.step.pieces.coef[i / 3][i % 3]);
-  OK(clarke_pairs_piecewise(&p.f, &p.step));
-  expect_units(&p);
-  mpq_clear(p.step.pieces.kink[0]);
-  for (size_t i = 0; i < 6; i++)
-    mpq_clear(p.step.pieces.coef[i / 3][i % 3]);
-}
-END_TEST
-
 /* Only what open places depend on, and, where it is asked for, functions that have a domain. */
 START_TEST(what_open_places_need)
 {
@@ -616,7 +555,6 @@ main(void)
   tcase_add_test(tests, products_are_added);
   tcase_add_test(tests, what_is_not_followed);
   tcase_add_test(tests, distances_are_taken);
-  tcase_add_test(tests, small_numbers_keep_their_units);
   tcase_add_test(tests, what_open_places_need);
   tcase_add_test(tests, deep_networks_are_what_they_are_exactly);
   return run_tests();
