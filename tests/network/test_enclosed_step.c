@@ -202,13 +202,14 @@ START_TEST(softmax_far_below)
 }
 END_TEST
 
-/* Distances from kinks are within what is said of them: where x or the kink is small beside the other, and near a kink that is no pair. */
-START_TEST(distances_are_within_their_bounds)
+/* Distances from kinks, and the larger of x and the kink, are within what is said of them: where x or the kink is small beside the other, and
+ * near a kink that is no pair. */
+START_TEST(kinks_are_within_their_bounds)
 {
   uint64_t state = 53;
-  mpq_t x, low, kink, bound;
+  mpq_t x, low, bound;
 
-  mpq_inits(x, low, kink, bound, NULL);
+  mpq_inits(x, low, bound, NULL);
   for (size_t i = 0; i < 4000; i++) {
     one_step o;
     clarke_pair at;
@@ -216,6 +217,7 @@ START_TEST(distances_are_within_their_bounds)
     begin(&o, CLARKE_PIECEWISE, NULL, 1);
     set_pieces(&o.step, CLARKE_NONE, 1 + (long)draw_below(&state, 50), 1 + draw_below(&state, 1000));
     mpq_canonicalize(o.step.pieces.kink[0]);
+    mpq_set(o.step.pieces.coef[0][0], o.step.pieces.kink[0]);
     at = clarke_pair_of(o.step.pieces.kink[0]);
     if (i % 2 == 0) /* next to the kink */
       at.low += ldexp(at.high, -(int)draw_between(&state, 56, 100));
@@ -228,6 +230,7 @@ START_TEST(distances_are_within_their_bounds)
     mpq_set_d(x, at.high);
     mpq_set_d(low, at.low);
     mpq_add(x, x, low);
+    ck_assert(error_of(&o, mpq_cmp(x, o.step.pieces.kink[0]) > 0 ? x : o.step.pieces.kink[0]) <= o.at[2].off[0]);
     mpq_sub(x, x, o.step.pieces.kink[0]);
     ck_assert(o.piece[0] == CLARKE_OPEN || o.piece[0] == (mpq_sgn(x) > 0));
     mpq_abs(x, x);
@@ -238,7 +241,7 @@ START_TEST(distances_are_within_their_bounds)
     clear_pieces(&o.step);
     end(&o);
   }
-  mpq_clears(x, low, kink, bound, NULL);
+  mpq_clears(x, low, bound, NULL);
 }
 END_TEST
 
@@ -252,6 +255,6 @@ main(void)
   tcase_add_test(tests, far_numbers_are_not_known);
   tcase_add_test(tests, domains_are_left);
   tcase_add_test(tests, softmax_far_below);
-  tcase_add_test(tests, distances_are_within_their_bounds);
+  tcase_add_test(tests, kinks_are_within_their_bounds);
   return run_tests();
 }
