@@ -25,7 +25,7 @@ any_differs(const clarke_audit_step *one, const clarke_audit_step *other)
   return any;
 }
 
-/* Of hashes that are alike, as run.json has them: are the files there, with these? And do both steps scale their loss alike? */
+/* Where run.json has the same hashes: are the files there, with these? And do both steps scale their loss alike? */
 static clarke_status
 read_both(bool *same, const clarke_audit_step *one, const clarke_audit_step *other, clarke_error *err)
 {
