@@ -264,6 +264,25 @@ nearly_one(uint64_t *state)
   return draw_below(state, 2) ? near : -near;
 }
 
+/* Numbers from the least to the largest, which are lost, or overflow, when they are multiplied. */
+static double
+far_out(uint64_t *state)
+{
+  static const int exponents[] = {-1074, -1060, -1022, -1000, -970, -900, -600, -530, -500, -300, -60, 0, 0, 0, 60, 300, 500, 600, 890, 950};
+  const int e = exponents[draw_below(state, sizeof exponents / sizeof *exponents)] + (int)draw_between(state, -12, 12);
+  const double near = draw_below(state, 2) ? full_double(state) : 1 + ldexp((double)draw_between(state, -8, 8), -(int)draw_below(state, 56));
+
+  return ldexp(near, e);
+}
+
+START_TEST(bounds_hold_of_numbers_far_out)
+{
+  compare_networks(true, grow_rational, far_out, 41, draw_count(800));
+  compare_networks(false, grow_rational, far_out, 43, draw_count(800));
+  compare_networks(true, grow_convolutional, far_out, 45, draw_count(800));
+}
+END_TEST
+
 START_TEST(bounds_hold_in_rational_networks)
 {
   const comparison c = compare_networks(true, grow_rational, weight_like, 5, draw_count(1500));
@@ -527,6 +546,7 @@ main(void)
 {
   TCase *tests = tests_of("enclosed");
 
+  tcase_add_test(tests, bounds_hold_of_numbers_far_out);
   tcase_add_test(tests, bounds_hold_in_rational_networks);
   tcase_add_test(tests, bounds_hold_in_convolutional_networks);
   tcase_add_test(tests, bounds_hold_in_long_sums);

@@ -220,6 +220,28 @@ def steps_apart(folder):
         step["step"] += 5
     changed.write()
     expect("have no step of one number" in against(same, changed.run), "no common step")
+    def small_but(to, change):
+        changed = records.Changed(folder, folder, "same", to=to)
+        change(changed, changed.description["steps"][1])
+        changed.write()
+        return against(same, changed.run)
+
+    def without_trace(changed, step):
+        del step["files"]["trace"]
+
+    def other_bytes(changed, step):
+        with open(os.path.join(changed.run, step["files"]["gradients"]["file"]), "r+b") as f:
+            f.seek(-2, 2)
+            f.write(b"\x55")
+
+    def scaled(changed, step):
+        step["loss_scale"] = "1024"
+    found = small_but("other-bytes", other_bytes)
+    expect("its SHA-256 is" in found, f"a file that is not what run.json says: {found}")
+    found = small_but("without-trace", without_trace)
+    expect((found["step"], found["same_steps"]) == (10, 1), f"a step without a trace: {found}")
+    found = small_but("scaled", scaled)
+    expect((found["step"], found["same_steps"]) == (10, 1) and found["differing"] > 0, f"another scale: {found}")
     runs = os.path.join(folder, "runs")
     for k, name in enumerate(("small", "small-plain")):
         copy = records.Changed(folder, RUNS, name, to=f"runs/step-{10 * k}")

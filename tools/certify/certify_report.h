@@ -44,8 +44,8 @@ clarke_status clarke_steps_apart_begin(clarke_steps_apart *s, const char *one, c
 void clarke_steps_apart_clear(clarke_steps_apart *s);
 /* Has one of them several? */
 bool clarke_steps_apart_several(const clarke_steps_apart *s);
-/* The next step, by number, whose records have other bytes in both. An error: there is no common one, or it begins with other parameters than
- * the steps before would lead to. */
+/* The next step, by number, whose records have other bytes in both, or another scale of the loss. An error: there is no common one, a file is not
+ * what run.json says, or the step begins with other parameters than the steps before would lead to. */
 clarke_status clarke_steps_apart_next(clarke_steps_apart *s, clarke_error *err);
 
 /* certify_difference.c. apart: or NULL. */

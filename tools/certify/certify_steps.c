@@ -1,16 +1,17 @@
 /* Two runs of several steps: the first step whose records differ. */
 #include "audit_steps.h"
 #include "certify_report.h"
+#include "session/record.h"
 
 #include <string.h>
 
-/* Have both steps such a file, of other bytes? */
+/* Has one step alone such a file, or have both, of other bytes? */
 static bool
 differs(const clarke_audit_step *one, const clarke_audit_step *other, const char *what)
 {
   const json_t *a = json_object_get(one->files, what), *b = json_object_get(other->files, what);
 
-  return a != NULL && b != NULL && !json_equal(a, b);
+  return a != b && !json_equal(a, b);
 }
 
 static bool
@@ -22,6 +23,25 @@ any_differs(const clarke_audit_step *one, const clarke_audit_step *other)
   for (size_t k = 0; k < sizeof files / sizeof *files; k++)
     any = any || differs(one, other, files[k]);
   return any;
+}
+
+/* Where run.json has the same hashes: are the files there, with these? And do both steps scale their loss alike? */
+static clarke_status
+read_both(bool *same, const clarke_audit_step *one, const clarke_audit_step *other, clarke_error *err)
+{
+  clarke_record a, b;
+  clarke_status status;
+
+  clarke_record_init(&a);
+  clarke_record_init(&b);
+  a.packed = b.packed = true;
+  status = clarke_record_open(&a, one->folder, one->step, err);
+  if (status == CLARKE_OK)
+    status = clarke_record_open(&b, other->folder, other->step, err);
+  *same = status == CLARKE_OK && mpq_equal(a.step->scale, b.step->scale);
+  clarke_record_clear(&a);
+  clarke_record_clear(&b);
+  return status;
 }
 
 /* Where earlier steps were the same, and this one begins with other numbers. */
@@ -41,6 +61,8 @@ clarke_status
 clarke_steps_apart_next(clarke_steps_apart *s, clarke_error *err)
 {
   const clarke_audit_step *other;
+  clarke_status status = CLARKE_OK;
+  bool same;
 
   s->found = false;
   for (; s->at < s->one.n; s->at++) {
@@ -50,7 +72,12 @@ clarke_steps_apart_next(clarke_steps_apart *s, clarke_error *err)
     if (other == NULL)
       continue;
     s->common++;
-    if (any_differs(one, other)) {
+    same = !any_differs(one, other);
+    if (same)
+      status = read_both(&same, one, other, err);
+    if (status != CLARKE_OK)
+      return status;
+    if (!same) {
       s->found = true;
       s->at++;
       s->step = one->step;

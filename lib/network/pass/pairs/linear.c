@@ -111,7 +111,8 @@ multiply(clarke_pair x, clarke_pair k, double *own)
   return clarke_two_sum_fast(p.high, l);
 }
 
-/* k x: a product's own rounding, and as much as the factor is off by, where it is not the constant itself. */
+/* k x: a product's own rounding, and as much as the factor is off by, where it is not the constant itself. The unit goes to k, of which it leaves
+ * a normal number: of the least x it would leave nothing, which k may multiply. */
 clarke_status
 clarke_pairs_scale(clarke_pairs_pass *f, const clarke_step *s)
 {
@@ -128,7 +129,7 @@ clarke_pairs_scale(clarke_pairs_pass *f, const clarke_step *s)
   for (size_t i = 0; i < y->rows && status == CLARKE_OK; i++) {
     const size_t from = clarke_operand_entry(&s->in[0], i);
     const clarke_pair k = clarke_pairs_constant(factor[i]);
-    const double size = clarke_up_by(fabs(k.high), 2);
+    const double size = clarke_up_by(fabs(k.high), 2), apart = unit * size;
 
     for (size_t j = 0; j < f->n; j++) {
       const size_t e = i * f->n + j, in = from * f->n + j;
@@ -140,7 +141,7 @@ clarke_pairs_scale(clarke_pairs_pass *f, const clarke_step *s)
       if (from == CLARKE_NONE)
         continue;
       v = multiply(clarke_enclosed_get(x, in), k, &own);
-      clarke_enclosed_put(y, e, v, own + size * (x->off[in] + unit * clarke_up_by(fabs(x->high[in]), 2)));
+      clarke_enclosed_put(y, e, v, own + (size * x->off[in] + apart * clarke_up_by(fabs(x->high[in]), 2)));
     }
   }
   free(factor);

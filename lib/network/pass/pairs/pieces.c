@@ -117,7 +117,7 @@ polynomial(const pair_pieces *p, size_t piece, size_t feature, clarke_pair x, do
 
   *off = 0;
   if (p->slope != NULL && piece == 0) {
-    *off = 2 * CLARKE_PAIR_UNIT * fabs(prelu_slope(p, feature)) * size;
+    *off = 2 * CLARKE_PAIR_UNIT * (fabs(prelu_slope(p, feature)) * size);
     return clarke_pair_multiply((clarke_pair){prelu_slope(p, feature), 0}, x);
   }
   if (c[2].high == 0 && c[1].high == 0)
