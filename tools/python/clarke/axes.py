@@ -23,7 +23,7 @@ DIFFERENCES = {"mse_loss", "huber_loss", "smooth_l1_loss"}
 # ATen's operators with weights: the place of what is no weight.
 WEIGHS = {"addmm": 1, "addmv": 1, "convolution": 0, "native_layer_norm": 0, "native_group_norm": 0, "native_batch_norm": 0,
           "_native_batch_norm_legit": 0}
-# Of these no sample may have what is elsewhere. (A bias of addmm is of the result's rows.)
+# Where no sample may be elsewhere than here. (A bias of addmm is of the result's rows.)
 WEIGHED = {**{name: at for name, at in WEIGHS.items() if name != "addmm"}, "embedding": 1}
 # ATen's operators that leave entries in their order; that take each entry alone; that take them from several tensors, entry by entry.
 ORDERED = {"view", "_unsafe_view", "reshape", "flatten", "squeeze", "unsqueeze", "_reshape_alias", "clone", "alias", "contiguous", "lift_fresh",
