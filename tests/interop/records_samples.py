@@ -114,6 +114,7 @@ STEPS = {
     "rows of a computed table": coupled(lambda h: F.embedding(torch.tensor([1, 0, 3, 2]), h)),
     "a vector of all samples, by a matrix": coupled(lambda h: torch.addmv(h[:, 0], torch.eye(4)[[1, 0, 3, 2]], h[:, 1])[:, None].expand(4, 4) * 1),
     "rows times all samples": coupled(lambda h: torch.addmm(h, h, h)),
+    "a bias of all samples": coupled(lambda h: torch.addmm(h[:, 0], h, torch.eye(4))),
     "a computed weight": coupled(lambda h: F.conv1d(h.unsqueeze(1), h.unsqueeze(1), padding=2)[:, :, 0]),
     "a computed norm's weight": coupled(lambda h: F.layer_norm(h, (4,), h[:, 0] * 1)),
     "a product and rows that are added to all": coupled(lambda h: (lambda t: torch.baddbmm(t[:, :, 0] * 1, t, t)[:, 0])(h[:, :, None] * torch.linspace(0.5, 1, 4))),
