@@ -98,6 +98,21 @@ origin(const writer *w, const char *name)
   return name;
 }
 
+/* A Gemm whose bias is computed is a product, and a sum behind it. */
+static clarke_record_operator
+operator_of(const writer *w, const clarke_model_node *node)
+{
+  clarke_record_operator op = clarke_record_operator_of(node);
+  const bool bias = strcmp(node->op_type, "Gemm") == 0 && node->n_in == 3 && *node->in[2] != '\0';
+  const clarke_model_node *from = bias ? maker(w, origin(w, node->in[2])) : NULL;
+
+  if (from != NULL && strcmp(from->op_type, "Constant") != 0) {
+    op.composed = op.composed || op.plain;
+    op.plain = false;
+  }
+  return op;
+}
+
 /* Were the numbers of a value recorded, by all names as one? Or, if `told`, do others tell them? */
 static bool
 value_known(const writer *w, const char *name, bool told)
@@ -523,7 +538,7 @@ clarke_proof_write_record(const char *path, const clarke_proof_record *r, clarke
   clarke_status status = w.node != NULL ? clarke_text_open(&text, err) : clarke_no_memory(err);
 
   for (size_t i = 0; status == CLARKE_OK && i < r->nodes->n_nodes; i++)
-    w.node[i].op = clarke_record_operator_of(&r->nodes->nodes[i]);
+    w.node[i].op = operator_of(&w, &r->nodes->nodes[i]);
   if (status == CLARKE_OK) {
     w.out = text.to;
     status = find_torn(&w, err);

@@ -313,7 +313,7 @@ def inputs(folder):
 
     def step(tokens):
         return lambda m: F.cross_entropy(m(tokens).reshape(-1, 7), tokens.roll(1, 1).reshape(-1))
-    ask(folder, "tied", model, step(tokens), again=step(tokens.flip(0)))
+    ask(folder, "tied", model, step(tokens), whole=False, again=step(tokens.flip(0)))
     with open(os.path.join(folder, "tied", "run.json")) as f:
         run = json.load(f)
     expect(run["parameters"] == ["embed.weight", "inner.bias", "inner.weight"] and run["tied"] == {"out.weight": "embed.weight"}, "tied: names")
@@ -396,8 +396,8 @@ def masked(folder):
 def numbers(folder):
     """What is computed from what is trained, and is a number to AD: comparisons, a row that is padding, what is detached."""
     tokens = torch.tensor([[0, 1, 2]])
-    ask(folder, "padding", nn.Embedding(4, 2, padding_idx=0), lambda m: m(tokens).sum())
-    ask(folder, "padding-read-elsewhere", nn.Embedding(4, 2, padding_idx=0), lambda m: (m(tokens) @ m.weight.T).logsumexp(-1).sum())
+    ask(folder, "padding", nn.Embedding(4, 2, padding_idx=0), lambda m: m(tokens).sum(), whole=False)
+    ask(folder, "padding-read-elsewhere", nn.Embedding(4, 2, padding_idx=0), lambda m: (m(tokens) @ m.weight.T).logsumexp(-1).sum(), whole=False)
     ask(folder, "accuracy", dense(), lambda m: m(X).sum() * (m(X).argmax(1) == Y).float().mean())
     ask(folder, "own-labels", dense(), lambda m: F.cross_entropy(m(X), m(X).argmax(1)))
     ask(folder, "masked-by-itself", dense(), lambda m: (lambda o: o.masked_fill(o < 0, 0).sum())(m(X)))
@@ -412,7 +412,7 @@ def numbers(folder):
 def refusals(folder):
     tokens = torch.tensor([[0, 1, 2]])
     refused(folder, "divided by frequency", nn.Embedding(4, 2, scale_grad_by_freq=True), lambda m: m(tokens).sum())
-    refused(folder, "a norm other than that of ord 1 or 2", dense(), lambda m: m(X).norm(p=3))
+    refused(folder, "a norm other than that of a whole ord", dense(), lambda m: m(X).norm(p=2.5))
     refused(folder, "a power of what is not above 0", dense(), lambda m: ((0 * m(X)) ** 1.5).sum())
     refused(folder, "an input requires a gradient", dense(), lambda m: m(X.clone().requires_grad_()).sum())
     refused(folder, "hangs on it, and two are equal", dense(), lambda m: F.cross_entropy(m(X), m(0 * X).repeat(1, 2).argmax(1) % 3))

@@ -57,6 +57,12 @@ def side(t):
     return t if t > 0 else 0 * t
 
 
+def nearest(t):
+    """0 or 1, on the left and right of 0."""
+    picture, places = torch.tensor([0.0, 1.0]).reshape(1, 1, 1, 2), torch.stack([t, 0 * t], -1).reshape(1, 1, -1, 2)
+    return F.grid_sample(picture, places, mode="nearest", align_corners=False).reshape(t.shape)
+
+
 def quantized(t):
     """To multiples of 1/2."""
     return torch.fake_quantize_per_tensor_affine(t, 0.5, 0, -8, 7)
@@ -131,6 +137,21 @@ STEPS = {
     "a mask of remainders": (1.0, lambda h: torch.where(h % 1 > 0.4, 5 * h, h), UNKNOWN),
     "a mask of quotients that are floored": (1.0, lambda h: torch.where(h // 1 > 0.5, 5 * h, h), UNKNOWN),
     "a mask of what is floored in place": (1.0, lambda h: torch.where(h.clone().floor_() > 0.5, 5 * h, h), UNKNOWN),
+    "a mask of signs in place": (1.0, lambda h: torch.where((h - 1).sign_() > 0.5, 5 * h, h), UNKNOWN),
+    "a mask of what is rounded in place": (0.5, lambda h: torch.where(h.clone().round_() > 0.5, 5 * h, h), UNKNOWN),
+    "a mask of the nearest": (1.0, lambda h: torch.where(nearest(h - 1) > 0.5, 5 * h, h), UNKNOWN),
+    "a mask beside a pole": (1.0, lambda h: torch.where((h - 1).reciprocal() > 0.5, 5 * h, h), UNKNOWN),
+    "a mask beside a pole in place": (1.0, lambda h: torch.where(torch.ones(2).div_(h - 1).relu_() > 0.5, 5 * h, h), UNKNOWN),
+    "a mask of 0 by 0": (1.0, lambda h: torch.where((h - 1) / (h - 1).abs() > 0.5, 5 * h, h), UNKNOWN),
+    "a mask of 0^0": (1.0, lambda h: torch.where(torch.zeros(2) ** (h - 1) > 0.5, 5 * h, h), UNKNOWN),
+    "a mask of 0 log 0": (1.0, lambda h: torch.where(torch.xlogy(h - 1, ZERO) > 0.5, 5 * h, h), UNKNOWN),
+    "a mask by how many are not 0": (1.0, lambda h: torch.where((h - 1).norm(p=0) > 1.5, 5 * h, h), UNKNOWN),
+    "a mask by how many differ": (1.0, lambda h: torch.where(torch.dist(h, torch.ones(2), 0) > 1.5, 5 * h, h), UNKNOWN),
+    "a mask by how many of a row differ": (1.0, lambda h: torch.where(torch.cdist(h[None], torch.ones(1, 2), p=0)[0] > 1.5, 5 * h, h), UNKNOWN),
+    "a mask by how many of rows differ": (1.0, lambda h: torch.where(F.pdist(torch.stack([h, torch.ones(2)]), 0) > 1.5, 5 * h, h), UNKNOWN),
+    "a mask of quotients, aside": (1.0, lambda h: torch.where((1 / h).log() > 0.5, 5 * h, h), None),
+    "a mask of what is infinite by a mask, aside": (1.0, lambda h: torch.where(h.masked_fill(torch.tensor([False, True]), float("-inf")) > 0.5, 5 * h, h), None),
+    "a mask of a norm, aside": (1.0, lambda h: torch.where(h.norm(p=3) ** 2 > 0.5, 5 * h, h), None),
     "a mask of comparisons in place": (1.0, lambda h: torch.where(h.clone().gt_(1) > 0.5, 5 * h, h), UNKNOWN),
     "a mask of what is rounded to a tenth": (0.25, lambda h: torch.where(h.round(decimals=1) > 0.22, 5 * h, h), UNKNOWN),
     "a mask of steps": (1.0, lambda h: torch.where(torch.heaviside(h - 1, ZERO) > 0.5, 5 * h, h), UNKNOWN),
@@ -167,6 +188,7 @@ FUNCTIONS = {
     "a Function": (ONE, lambda t: Wrong.apply(t), OWN),
     "a hook": (ONE, hooked, "a hook changes a gradient"),
     "a hook on a node": (ONE, hooked_node, "something else was differentiated"),
+    "a branch by how many are not 0": (torch.tensor([0.0, 1.0]), lambda t: (5 * t if bool(t.norm(p=0) > 1.5) else t).sum(), UNKNOWN),
     "other numbers saved": (torch.tensor(0.5), other_saved, "something else was differentiated"),
     "a derivative": (ONE, penalty, "a backward pass"),
     "a mask": (ZERO, lambda t: (t > 0) * t - (-t > 0) * -t, "not-in-clarke"),

@@ -211,7 +211,7 @@ ENDS = {
     "no backward pass": (clarke.Refused, "no loss.backward() ran", Net, lambda net, folder, **options: clarke.record(folder, net, **options).__enter__().__exit__(None, None, None)),
     "a hook": (clarke.Refused, "a hook changes", Net, steps_of(hooked)),
     "an operator": (clarke.Refused, "cannot be written", lambda: Net(torch.lgamma), steps_of(None)),
-    "refused": (clarke.Refused, "aten.atan", lambda: Net(lambda h: h + h.atan()), steps_of(None)),
+    "refused": (clarke.Refused, "aten.digamma", lambda: Net(lambda h: h + h.digamma()), steps_of(None)),
     "a number": (clarke.Refused, "Python reads a number", lambda: Net(lambda h: h * h.sum().item()), steps_of(None)),
     "a type": (clarke.Refused, "float8", lambda: Net(lambda h: h.to(torch.float8_e4m3fn).float()), steps_of(None)),
     "no folder to be put behind": (clarke.Refused, "has no run.json", Net, steps_of(None, append=True)),
@@ -249,7 +249,7 @@ def ends(folder):
 
 def kept_exceptions(folder):
     """Who keeps the exception of a step that was refused at its end keeps no step, but what his own functions have: the loss."""
-    for f, options in itertools.product((torch.lgamma, lambda h: h + h.atan()), WAYS.values()):
+    for f, options in itertools.product((torch.lgamma, lambda h: h + h.digamma()), WAYS.values()):
         net, kept = Net(f), []
         for append in (False, False, True):
             before = living()[0]
@@ -306,7 +306,7 @@ def many(number):
     """Refused steps one after another: without Python's search for rings nothing grows."""
     net = nn.Sequential(nn.Linear(64, 256), nn.ReLU(), nn.Linear(256, 256), nn.ReLU(), nn.Linear(256, 10))
     data, labels = torch.randn(256, 64), torch.arange(256) % 10
-    kinds = [lambda h: h.lgamma(), lambda h: h + h.atan(), lambda h: h * float(h.detach().sum()), lambda h: 1 / 0]
+    kinds = [lambda h: h.lgamma(), lambda h: h + h.digamma(), lambda h: h * float(h.detach().sum()), lambda h: 1 / 0]
 
     def refused(i):
         net.zero_grad()

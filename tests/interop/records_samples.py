@@ -69,6 +69,11 @@ def packed(m, e, x):
     return nn.utils.rnn.pad_packed_sequence(m.a(rows)[0], batch_first=True, padding_value=0.25)[0].mean(1)
 
 
+def coupled(of):
+    """Four features of four samples: by shapes alone one axis is as good as the other."""
+    return Of(lambda m, x: m.b(of(m.a(x).relu())), a=nn.Linear(3, 4), b=nn.Linear(4, 2)), [torch.randn(4, 3)], False
+
+
 TOKENS = torch.tensor([[1, 2, 3, 0, 0], [4, 2, 6, 5, 1], [3, 3, 0, 0, 0], [5, 1, 1, 2, 0]])
 MASK = torch.rand(4, 6, generator=torch.Generator().manual_seed(2)) < 0.6
 STEPS = {
@@ -105,6 +110,14 @@ STEPS = {
     "packed": (*read(nn.LSTM(3, 4, batch_first=True), packed)[:2], False), "packed, both ways": (*read(nn.GRU(3, 4, batch_first=True, bidirectional=True), packed, padding_idx=0)[:2], False),
     "places that are no sample's": (Of(lambda m, x: m.b(m.a((m.e(x) + m.f(torch.arange(5))).mean(1)).relu()), a=nn.Linear(3, 6), e=nn.Embedding(7, 3), f=nn.Embedding(5, 3), b=nn.Linear(6, 2)),
                                     [TOKENS], False),
+    "sums over samples": coupled(lambda h: h * h.nansum(0)),
+    "rows of a computed table": coupled(lambda h: F.embedding(torch.tensor([1, 0, 3, 2]), h)),
+    "a vector of all samples, by a matrix": coupled(lambda h: torch.addmv(h[:, 0], torch.eye(4)[[1, 0, 3, 2]], h[:, 1])[:, None].expand(4, 4) * 1),
+    "rows times all samples": coupled(lambda h: torch.addmm(h, h, h)),
+    "a bias of all samples": coupled(lambda h: torch.addmm(h[:, 0], h, torch.eye(4))),
+    "a computed weight": coupled(lambda h: F.conv1d(h.unsqueeze(1), h.unsqueeze(1), padding=2)[:, :, 0]),
+    "a computed norm's weight": coupled(lambda h: F.layer_norm(h, (4,), h[:, 0] * 1)),
+    "a product and rows that are added to all": coupled(lambda h: (lambda t: torch.baddbmm(t[:, :, 0] * 1, t, t)[:, 0])(h[:, :, None] * torch.linspace(0.5, 1, 4))),
     "a matrix with a row for each sample": (Of(lambda m, x: m.b((m.a(x).relu().t() @ torch.eye(4)[:, [1, 0, 3, 2]]).t()), a=nn.Linear(3, 6), b=nn.Linear(6, 2)),
                                             [torch.randn(4, 3)], False),
 }

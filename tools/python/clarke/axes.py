@@ -11,7 +11,7 @@ from .kinks import sorting
 from .trace import values_in
 
 # ATen's operators that work along an axis: the argument's place, with the result's shape telling nothing.
-ALONG = {name: place for place, names in {1: "select slice unbind stack cat _softmax _safe_softmax _log_softmax mean sum var std var_mean std_mean logsumexp max min amax amin prod cumprod cummax cummin cumsum flip index_select glu permute",
+ALONG = {name: place for place, names in {1: "select slice unbind stack cat _softmax _safe_softmax _log_softmax mean sum nansum var std var_mean std_mean logsumexp max min amax amin prod cumprod cummax cummin cumsum flip index_select glu permute",
                                             2: "split split_with_sizes unsafe_split unsafe_split_with_sizes linalg_vector_norm norm roll"}.items()
          for name in names.split()}
 
@@ -23,6 +23,8 @@ DIFFERENCES = {"mse_loss", "huber_loss", "smooth_l1_loss"}
 # ATen's operators with weights: the place of what is no weight.
 WEIGHS = {"addmm": 1, "addmv": 1, "convolution": 0, "native_layer_norm": 0, "native_group_norm": 0, "native_batch_norm": 0,
           "_native_batch_norm_legit": 0}
+# Where no sample may be elsewhere than here. (A bias of addmm is of the result's rows.)
+WEIGHED = {**{name: at for name, at in WEIGHS.items() if name != "addmm"}, "embedding": 1}
 # ATen's operators that leave entries in their order; that take each entry alone; that take them from several tensors, entry by entry.
 ORDERED = {"view", "_unsafe_view", "reshape", "flatten", "squeeze", "unsqueeze", "_reshape_alias", "clone", "alias", "contiguous", "lift_fresh",
            "_to_copy", "detach"}
@@ -46,6 +48,8 @@ def keeps_first(graph, node, result):
     active = moving(graph, node)
     if any(v.tensor.shape[:1] != samples for v in active):
         return False
+    if name == "addmm" and any(node.args[2] is v for v in active):
+        return False  # columns of all samples
     if name == "t" or (name in ("mm", "matmul", "mv") and (not any(node.args[0] is v for v in active) or len(active) > 1)):
         return False
     if name == "transpose":
@@ -55,8 +59,10 @@ def keeps_first(graph, node, result):
         return False
     if name in RECURRENT and result is not node.results[0]:
         return False  # of each layer the last states
-    if name in BESIDE and any(v.tensor.dim() != len(shape) for v in active):
+    if name in (*BESIDE, "addmm", "baddbmm") and any(v.tensor.dim() != len(shape) for v in active):
         return False  # a missing axis is the first
+    if name in WEIGHED and any(v is a for i, v in enumerate(node.args) if i != WEIGHED[name] for a in active):
+        return False  # a weight, or a table, that each sample has its own part of
     if name in ("cat", "stack") and any(all(v is not a for a in active) for v in values_in(node.args)):
         return False  # rows of a parameter, as many as samples
     if name == "native_layer_norm" and len(node.args[1]) >= len(shape):
@@ -188,6 +194,7 @@ def products(node, active, places, name):
     factors = node.args[1:3] if name in ("addmm", "baddbmm") else node.args[:2]
     if name in ("mm", "addmm") and len(active) == 1 and active[0] is factors[0] and active[0] is not factors[1]:
         return places[0] if places[0][0] == 0 else None
-    if name in ("bmm", "baddbmm") and all(any(v is a for a in active) for v in factors):
+    whole = all(v.tensor.dim() == 3 for v in active)  # what is added may have no samples' axis
+    if name in ("bmm", "baddbmm") and whole and all(any(v is a for a in active) for v in factors):
         return places[0] if places[0][0] == 0 and len(set(places)) == 1 else None
     return None

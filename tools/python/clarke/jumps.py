@@ -4,6 +4,8 @@
 So each jump that a number went through on its way to Python must lie aside; else the step is refused. A jump that is not known
 may lie anywhere, and is refused, too.
 """
+import math
+
 import torch
 
 from .kinks import number
@@ -27,6 +29,11 @@ STEADY = {"_euclidean_dist", "_linalg_det", "_scaled_dot_product_flash_attention
 LEAPING = {"frac", "remainder", "fmod", "hardshrink", "copysign", "atan2", "arctan2"}
 HELD = LEAPS | {"frac", "remainder", "fmod", "hardshrink"}  # which are written as data: of the input alone they are nothing else
 STEPPED = ("fake_quantize", "obs_fq_helper")
+COUNTING = {"linalg_vector_norm": 1, "norm": 1, "_pdist_forward": 1, "dist": 2, "_cdist_forward": 2}  # the place of the order: of 0 it counts
+# Which have no pole, whatever their numbers are.
+WITHOUT_POLES = {"sub", "mul", "mm", "addmm", "bmm", "convolution", "view", "reshape", "_unsafe_view", "t", "transpose", "permute", "expand", "slice", "select",
+                 "clone", "detach", "alias", "_to_copy", "sum", "mean"}
+WITH_POLES = ("div", "addcdiv", "reciprocal", "pow", "rsqrt", "log", "tan", "atanh", "linalg", "_linalg")  # how names begin
 # What has nothing of the numbers but shapes and types; or tells only whether they are numbers.
 EMPTY = {"empty_like", "zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full", "new_empty", "isnan", "isinf"}
 LENGTHS = {"_pack_padded_sequence", "_pad_packed_sequence"}  # whose second result tells how long sequences are, which is data
@@ -102,10 +109,38 @@ def is_leap(value):
     return node.name in LEAPS or (not value.tensor.is_floating_point() and any(v.tensor.is_floating_point() for v in node.reads))
 
 
+def counts(node, name):
+    """Does it tell how many entries are not 0, or take the nearest ones?"""
+    if name in COUNTING:
+        return number(node.args, COUNTING[name], 2) == 0
+    return name.startswith("grid_sampler") and node.args[2] == 1
+
+
+def infinite(item):
+    if isinstance(item, Value):
+        t = item.tensor
+        return t.is_floating_point() and not t.is_meta and not bool(torch.isfinite(t).all())
+    return isinstance(item, float) and not math.isfinite(item)
+
+
+def at_pole(node, name):
+    """Is it at a pole, as 1 / 0 is, on whose sides nothing is alike? Or 0^y, or x log y, at 0, which are numbers there alone?"""
+    if name in ("pow", "xlogy", "special_xlogy"):
+        below, power = node.args[:2] if name == "pow" else node.args[1::-1]
+        base = below.tensor.detach() if isinstance(below, Value) else torch.tensor(below)
+        if (name != "pow" or isinstance(power, Value)) and (base.is_meta or bool((base == 0).any())):
+            return True
+    if name in WITHOUT_POLES:
+        return False
+    if name.startswith(WITH_POLES) and any(v.tensor.is_meta for v in values_in(node.results)):
+        return True  # its numbers were let go
+    return any(map(infinite, values_in(node.results))) and not any(map(infinite, (*node.reads, *node.args)))
+
+
 def is_steady(node):
     """Is it known not to jump, as no x % 1 is, and nothing that leaps into its own argument (x.floor_())?"""
     name = node.name.rstrip("_")
-    if jumps_above(node) or name in LEAPING:
+    if jumps_above(node) or name in LEAPING or name in LEAPS or counts(node, name) or at_pole(node, name):
         return False
     return (name in OPERATORS or name in STEADY) and not any(s in name for s in STEPPED) and node.kwargs.get("rounding_mode") is None
 
