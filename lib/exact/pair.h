@@ -69,7 +69,7 @@ clarke_pair_multiply(clarke_pair x, clarke_pair y)
   return clarke_two_sum_fast(c.high, c.low + (x.high * y.low + x.low * y.high));
 }
 
-/* A rational, and 1 / sqrt(q), q > 0, off by a unit of pairs. */
+/* A rational, and 1 / sqrt(q), q > 0, off by half a unit of pairs: by 4 u^2, as a rational's second double is truncated. */
 clarke_pair clarke_pair_of(const mpq_t q);
 clarke_pair clarke_pair_of_root(const mpq_t q);
 

@@ -15,6 +15,9 @@
 /* The domain of operators that ONNX does not have: the function that another one has, with proxies of its own. */
 #define CLARKE_DOMAIN "clarke"
 
+/* ONNX Runtime's. */
+#define CLARKE_DOMAIN_OF_RUNTIME "com.microsoft"
+
 /* QONNX's. Files may have older names of it. */
 #define CLARKE_DOMAIN_OF_QONNX "qonnx.custom_op.general"
 

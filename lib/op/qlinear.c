@@ -247,11 +247,11 @@ clarke_lower_integer_sum(clarke_lowering *low, clarke_error *err)
 #define MOST_COMPARED 4096
 #define MOST_PARTS 1024
 
-/* That of each part of input 0; CLARKE_NONE when it fails. */
+/* That of each part of a value; CLARKE_NONE when it fails. */
 static size_t
-of_parts(clarke_lowering *low, const char *reduction, size_t n, clarke_error *err)
+of_parts(clarke_lowering *low, size_t value, const char *reduction, size_t n, clarke_error *err)
 {
-  const size_t parts = (n - 1) / MOST_COMPARED + 1, x = clarke_inner_reshaped(low, low->in[0], (const int64_t[]){-1}, 1, err);
+  const size_t parts = (n - 1) / MOST_COMPARED + 1, x = clarke_inner_reshaped(low, value, (const int64_t[]){-1}, 1, err);
   size_t most[MOST_PARTS];
 
   if (parts > MOST_PARTS) {
@@ -268,35 +268,60 @@ of_parts(clarke_lowering *low, const char *reduction, size_t n, clarke_error *er
   return x != CLARKE_NONE ? clarke_inner_joined(low, most, parts, 0, err) : x;
 }
 
-/* The largest, or smallest, of all entries and of 0. */
+/* The largest, or smallest, of a value's entries and of 0. */
 static size_t
-furthest(clarke_lowering *low, const char *reduction, const char *op, clarke_error *err)
+furthest(clarke_lowering *low, size_t value, const char *reduction, const char *op, clarke_error *err)
 {
   const clarke_attr flat = clarke_inner_int("keepdims", 0);
-  const size_t n = clarke_lower_value(low, 0)->count, x = n > MOST_COMPARED ? of_parts(low, reduction, n, err) : low->in[0];
+  const size_t n = low->graph->values[value].count, x = n > MOST_COMPARED ? of_parts(low, value, reduction, n, err) : value;
   const size_t most = x != CLARKE_NONE ? clarke_inner_node(low, reduction, &x, 1, &flat, 1, err) : x;
 
   return most != CLARKE_NONE ? clarke_inner_of(low, op, most, clarke_inner_number(low, 0, err), err) : most;
 }
 
-/* The scale is (largest - smallest) / 255, 0 being among the entries; the zero point what the smallest is then less 0, rounded. */
+/* The scale is (largest - smallest) / 255, 0 being among the entries; the zero point, integers, what the smallest is then less 0, rounded. */
+static size_t
+quantized(clarke_lowering *low, size_t value, size_t *scale, size_t *zero, clarke_error *err)
+{
+  const size_t least = furthest(low, value, "ReduceMin", "Min", err), most = furthest(low, value, "ReduceMax", "Max", err);
+  const size_t range = least != CLARKE_NONE && most != CLARKE_NONE ? clarke_inner_of(low, "Sub", most, least, err) : CLARKE_NONE;
+  size_t y;
+
+  *scale = range != CLARKE_NONE ? clarke_inner_of(low, "Div", range, clarke_inner_number(low, 255, err), err) : range;
+  *zero = *scale != CLARKE_NONE ? clarke_inner_function(low, "Neg", least, err) : CLARKE_NONE;
+  *zero = *zero != CLARKE_NONE ? clarke_quantized_value(low, *zero, *scale, clarke_inner_number(low, 0, err), 0, 255, err) : *zero;
+  y = *zero != CLARKE_NONE ? clarke_whole_as_floats(low, *zero, err) : *zero;
+  return y != CLARKE_NONE ? clarke_quantized_value(low, value, *scale, y, 0, 255, err) : y;
+}
+
+static clarke_status
+check_no_surrogate(const clarke_lowering *low, clarke_error *err)
+{
+  if (clarke_surrogate_of(low->graph, "QuantizeLinear") != CLARKE_SURROGATE_NONE)
+    return clarke_lower_fail(low, err, "a surrogate of QuantizeLinear does not say what passes a scale that is computed");
+  return CLARKE_OK;
+}
+
+size_t
+clarke_dynamic_difference(clarke_lowering *low, size_t value, size_t *scale, clarke_error *err)
+{
+  size_t zero, y = check_no_surrogate(low, err) == CLARKE_OK ? quantized(low, value, scale, &zero, err) : CLARKE_NONE;
+
+  y = y != CLARKE_NONE ? clarke_whole_as_floats(low, y, err) : y;
+  return y != CLARKE_NONE ? clarke_inner_of(low, "Sub", y, clarke_whole_as_floats(low, zero, err), err) : y;
+}
+
 static clarke_status
 lower_dynamic(clarke_lowering *low, clarke_error *err)
 {
-  size_t least, scale, zero, y;
+  size_t scale, zero, y;
   clarke_status status = clarke_lower_first(low, err);
 
-  if (status == CLARKE_OK && clarke_surrogate_of(low->graph, "QuantizeLinear") != CLARKE_SURROGATE_NONE)
-    status = clarke_lower_fail(low, err, "a surrogate of QuantizeLinear does not say what passes a scale that is computed");
+  if (status == CLARKE_OK)
+    status = check_no_surrogate(low, err);
   if (status != CLARKE_OK)
     return status;
-  least = furthest(low, "ReduceMin", "Min", err);
-  scale = least != CLARKE_NONE ? clarke_inner_of(low, "Sub", furthest(low, "ReduceMax", "Max", err), least, err) : least;
-  scale = scale != CLARKE_NONE ? clarke_inner_of(low, "Div", scale, clarke_inner_number(low, 255, err), err) : scale;
-  zero = scale != CLARKE_NONE ? clarke_inner_function(low, "Neg", least, err) : scale;
-  zero = clarke_quantized_value(low, zero, scale, clarke_inner_number(low, 0, err), 0, 255, err);
-  y = zero != CLARKE_NONE ? clarke_whole_as_floats(low, zero, err) : zero;
-  y = y != CLARKE_NONE ? clarke_quantized_value(low, low->in[0], scale, y, 0, 255, err) : y;
+  y = quantized(low, low->in[0], &scale, &zero, err);
   status = clarke_inner_done(low, 0, y, err);
   if (status == CLARKE_OK && low->node->n_out > 1 && low->node->out[1][0] != '\0')
     status = clarke_inner_done(low, 1, scale, err);

@@ -2,10 +2,12 @@
  * networks, exactly where they are rational, else within their enclosures; and what lies on a domain's border, or outside. */
 #include "machine.h"
 #include "networks.h"
+#include "convolutional.h"
 #include "compared.h"
 #include "network/graph/build.h"
 #include "network/derive/tangent.h"
 #include "network/pass/domain.h"
+#include "network/pass/least.h"
 
 static double
 quarter(uint64_t *state)
@@ -187,6 +189,131 @@ START_TEST(jumps_carry_nothing)
 }
 END_TEST
 
+/* --- by the operators alone ------------------------------------------------------------------- */
+
+/* Things that are not below 0, or may be: one of them upon another, with something added, and a root, a logarithm or a quotient. */
+static void
+grow_positive(growing *g, uint64_t *state)
+{
+  static const char *const ops[] = {"Relu", "Abs", "Sigmoid", "Tanh", "Softplus", "Neg", "Softmax", "HardSigmoid", "HardSwish"};
+  static const char *const ends[] = {"Sqrt", "Log", "Reciprocal"};
+  const size_t three = 3;
+
+  grow_begin(g, state, quarter, 1, &three);
+  for (size_t n = 1 + draw_below(state, 2); n > 0; n--) {
+    char before[16];
+
+    strcpy(before, g->at);
+    switch (draw_below(state, 7)) {
+    case 0:
+    case 1:
+      grow_node(g, "Mul", draw_below(state, 4) ? before : "x", true);
+      break;
+    case 2:
+      grow_dense(g, 3);
+      for (size_t e = 0; e < 9 && draw_below(state, 2); e++)
+        g->m.tensors[g->m.n_tensors - 1].real[e % g->m.tensors[g->m.n_tensors - 1].count] = (double)draw_below(state, 5) / 4;
+      break;
+    case 3:
+      attr_int(grow_node(g, "ReduceMax", NULL, false), "keepdims", 1);
+      attr_ints(&g->m.nodes[g->m.n_nodes - 1], "axes", SHAPE(1,));
+      grow_node(g, draw_below(state, 2) ? "Add" : "Sub", before, draw_below(state, 2));
+      break;
+    case 4: {
+      char low[16];
+
+      strcpy(low, new_name(g, "l"));
+      model_floats(&g->m, low, (const long[]){SHAPE_END})[0] = quarter(state);
+      grow_node(g, "Clip", low, false);
+      break;
+    }
+    default:
+      grow_node(g, ops[draw_below(state, 9)], NULL, false);
+    }
+  }
+  if (draw_below(state, 5)) {
+    char one[16];
+    double *w;
+
+    strcpy(one, new_name(g, "o"));
+    w = model_floats(&g->m, one, SHAPE(3,));
+    for (size_t e = 0; e < 3; e++)
+      w[e] = draw_below(state, 12) ? 0.25 + (double)draw_below(state, 3) : quarter(state);
+    grow_node(g, draw_below(state, 6) ? "Add" : "Mul", one, draw_below(state, 2));
+  }
+  grow_node(g, ends[draw_below(state, 3)], NULL, false);
+  grow_node(g, "Relu", NULL, false);
+  model_output(&g->m, g->at);
+}
+
+/* Where the operators are said to tell no input is refused: of zeros, of small numbers and of large ones. */
+START_TEST(what_operators_tell)
+{
+  uint64_t state = 97;
+  size_t inside = 0, refused = 0;
+
+  for (size_t i = 0; i < 4000; i++) {
+    growing grown;
+    clarke_tensor x;
+    clarke_graph g;
+    clarke_replay replay;
+    bool told, bad = false;
+
+    grow_positive(&grown, &state);
+    x = grow_batch(&grown, 4);
+    clarke_graph_init(&g);
+    clarke_replay_init(&replay);
+    OK(clarke_graph_build(&g, &grown.m, &x, &error));
+    OK(clarke_graph_wrt(&g, NULL, 0, &error));
+    told = clarke_least_is_inside(&g);
+    for (size_t round = 0; round < 3; round++) {
+      for (size_t e = 0; e < x.count; e++)
+        x.real[e] = round == 0 ? 0 : round == 1 ? quarter(&state) : 40 * quarter(&state);
+      bad = bad || clarke_replay_run(&replay, NULL, &g, &x, true, 1, &error) == CLARKE_EINPUT;
+    }
+    if (told && bad)
+      print_model(&grown.m);
+    ck_assert_msg(!told || !bad, "network %zu: %s", i, error.text);
+    inside += told;
+    refused += bad;
+    clarke_replay_clear(&replay);
+    clarke_graph_clear(&g);
+    clarke_tensor_clear(&x);
+    clarke_model_clear(&grown.m);
+  }
+  printf("domains: %zu of 4000 told by operators, %zu refused\n", inside, refused);
+  ck_assert(inside > 400 && refused > 400);
+}
+END_TEST
+
+/* x y^T of one x is no square but on its diagonal, though both factors are one value. */
+START_TEST(products_of_one_value)
+{
+  clarke_model m;
+  clarke_tensor x = tensor_of("x", CLARKE_F64, SHAPE(1, 2,));
+  clarke_graph g;
+
+  model_begin(&m, 16);
+  model_input(&m, "x", SHAPE(-1, 2,));
+  memcpy(model_integers(&m, "c", SHAPE(3,)), (const int64_t[]){-1, 2, 1}, 3 * sizeof(int64_t));
+  memcpy(model_integers(&m, "r", SHAPE(3,)), (const int64_t[]){-1, 1, 2}, 3 * sizeof(int64_t));
+  model_floats(&m, "o", SHAPE(1,))[0] = 1;
+  model_node(&m, "Reshape", "x,c", "a");
+  model_node(&m, "Reshape", "x,r", "b");
+  model_node(&m, "MatMul", "a,b", "p");
+  model_node(&m, "Add", "p,o", "s");
+  model_node(&m, "Sqrt", "s", "f");
+  model_node(&m, "Relu", "f", "y");
+  model_output(&m, "y");
+  clarke_graph_init(&g);
+  OK(clarke_graph_build(&g, &m, &x, &error));
+  ck_assert(!clarke_least_is_inside(&g));
+  clarke_graph_clear(&g);
+  clarke_tensor_clear(&x);
+  clarke_model_clear(&m);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -196,5 +323,7 @@ main(void)
   tcase_add_test(t, borders_are_refused);
   tcase_add_test(t, jumps_are_refused);
   tcase_add_test(t, jumps_carry_nothing);
+  tcase_add_test(t, what_operators_tell);
+  tcase_add_test(t, products_of_one_value);
   return run_tests();
 }

@@ -5,6 +5,8 @@
 #include "compared.h"
 
 #include "network/pass/pairs/pairs.h"
+#include "network/pass/slices/plan.h"
+#include "network/replay/replay_inside.h"
 
 #define PRECISION 320 /* of the comparison */
 
@@ -14,7 +16,7 @@ typedef struct {
   size_t values, rounded, unknown;
   double nearest;                    /* the largest error, as a part of its bound */
   size_t kind[CLARKE_STEP_KINDS];    /* values of each, with bounds */
-  size_t places, decided, tied, refused;
+  size_t places, decided, tied, refused, close;
 } comparison;
 
 /* |high + low - true|, from below: the true value is known within a radius. */
@@ -74,6 +76,7 @@ run_pairs(comparison *c, const clarke_graph *g, const clarke_tensor *x)
   clarke_branch **piece = calloc(g->n_steps + 1, sizeof *piece);
   size_t **ties = calloc(g->n_steps + 1, sizeof *ties);
   bool inside = true;
+  size_t vague, open = 0;
 
   for (size_t i = 0; i < g->n_steps; i++) {
     if (!clarke_step_has_kinks(&g->steps[i]))
@@ -82,11 +85,12 @@ run_pairs(comparison *c, const clarke_graph *g, const clarke_tensor *x)
     ties[i] = calloc(c->pass.n + 1, sizeof **ties);
     clarke_branches_leave(piece[i], g->values[g->steps[i].out].count * c->pass.n);
   }
-  OK(clarke_pairs_run(piece, ties, NULL, &inside, g, x, &watch, &error));
+  OK(clarke_pairs_run(piece, ties, NULL, &inside, &vague, g, x, &watch, &error));
   for (size_t i = 0; i < g->n_steps; i++) {
     for (size_t e = 0; piece[i] != NULL && e < g->values[g->steps[i].out].count * c->pass.n; e++) {
       c->places++;
       c->decided += piece[i][e] != CLARKE_OPEN;
+      open += piece[i][e] == CLARKE_OPEN;
       c->tied += ties[i][e % c->pass.n];
       ck_assert(piece[i][e] == CLARKE_OPEN || piece[i][e] >= 0);
       if (piece[i][e] != CLARKE_OPEN && piece[i][e] != c->pass.piece[i][e] && c->pass.piece[i][e] != CLARKE_OPEN) {
@@ -97,6 +101,8 @@ run_pairs(comparison *c, const clarke_graph *g, const clarke_tensor *x)
     free(piece[i]);
     free(ties[i]);
   }
+  ck_assert_uint_le(vague, open);
+  c->close += vague == 0 ? open : 0;
   free(piece);
   free(ties);
 }
@@ -152,6 +158,7 @@ walk(comparison *c, const clarke_graph *g, const clarke_tensor *x, uint64_t *sta
     }
     for (size_t k = 0; k < s->n_in; k++)
       known = known && (g->values[s->in[k].value].constant || f.value[s->in[k].value].known);
+    ck_assert(clarke_pairs_has(s) == (of_kind[s->kind] != NULL));
     if (!known)
       continue;
     OK(of_kind[s->kind](&f, s));
@@ -219,6 +226,7 @@ compare_networks(bool own, void (*grow)(growing *g, uint64_t *state, double (*nu
   ck_assert_uint_gt(c.values, n / 4);
   ck_assert_uint_gt(c.rounded, c.values / 8);
   ck_assert_uint_gt(c.decided, c.places / 4);
+  ck_assert(!own || c.close > 0 || c.decided == c.places);
   return c;
 }
 
@@ -358,15 +366,26 @@ END_TEST
 /* A sum that cancels but for its last products keeps them; what is lost is within what is said. */
 START_TEST(products_are_added)
 {
-  double high = 0, low = 0, lows = 0;
+  const double w[3] = {0x1p60, 1 + 0x1p-52, -0x1p60}, x[3] = {1 + 0x1p-52, 1 - 0x1p-53, 1 + 0x1p-52}, low[3] = {0, 0x1p-60, 0};
+  clarke_pairs_sum_of sum = {0};
 
-  clarke_pairs_add_product(&high, &low, &lows, 0x1p60, 1 + 0x1p-52, 0);
-  clarke_pairs_add_product(&high, &low, &lows, 1 + 0x1p-52, 1 - 0x1p-53, 0x1p-60);
-  clarke_pairs_add_product(&high, &low, &lows, -0x1p60, 1 + 0x1p-52, 0);
-  ck_assert(high + low == 1 + 0x1p-53 && lows > 0);
+  for (size_t k = 0; k < 3; k++)
+    sum = clarke_pairs_add_product(sum.high, sum.low, sum.lows, w[k], x[k], low[k]);
+  ck_assert(sum.high + sum.low == 1 + 0x1p-53 && sum.lows > 0);
   ck_assert(clarke_pairs_negative((clarke_pair){1, -2}).high == -1 && clarke_pairs_negative((clarke_pair){1, -2}).low == 2);
   ck_assert(clarke_pairs_constant((clarke_pair){3, 0x1p-60}).low == 0x1p-60 && clarke_pairs_constant((clarke_pair){0, 0}).high == 0);
   ck_assert(isnan(clarke_pairs_constant((clarke_pair){0x1p-950, 0}).high) && isnan(clarke_pairs_constant((clarke_pair){0x1p950, 0}).high));
+}
+END_TEST
+
+/* What has no bounds there: normalizations, logarithms of a softmax, jumps. */
+START_TEST(what_is_not_followed)
+{
+  ck_assert(!clarke_pairs_has(&(clarke_step){.kind = CLARKE_NORMALIZE}));
+  ck_assert(clarke_pairs_has(&(clarke_step){.kind = CLARKE_SOFTMAX}) && !clarke_pairs_has(&(clarke_step){.kind = CLARKE_SOFTMAX, .log = true}));
+  for (int function = CLARKE_SIGMOID; function <= CLARKE_HELD; function++)
+    ck_assert_int_eq(clarke_pairs_has(&(clarke_step){.kind = CLARKE_ANALYTIC, .function = (clarke_function)function}),
+                     function < CLARKE_ABOVE || function == CLARKE_HELD);
 }
 END_TEST
 
@@ -428,6 +447,81 @@ START_TEST(what_open_places_need)
 }
 END_TEST
 
+/* --- whole replays ---------------------------------------------------------------------------- */
+
+static double
+halves(uint64_t *state)
+{
+  return (double)draw_between(state, -3, 3) / 2;
+}
+
+/* Products one behind another, with kinks that slices do not follow; now and then a function, or what comes before is added. */
+static void
+grow_deep(growing *g, uint64_t *state, double (*number)(uint64_t *state), size_t layers)
+{
+  const size_t four = 4;
+  const bool functions = draw_below(state, 3) == 0;
+  char before[16] = "";
+
+  grow_begin(g, state, number, 1, &four);
+  for (size_t n = 0; n < layers; n++) {
+    grow_node(g, "MatMul", a_weight(g, 2, (const size_t[]){4, 4}, false), false);
+    if (functions && draw_below(state, 6) == 0)
+      grow_node(g, draw_below(state, 2) ? "Sigmoid" : "Tanh", NULL, false);
+    if (draw_below(state, 4) == 0)
+      grow_node(g, "HardSigmoid", NULL, false);
+    else
+      attr_float(grow_node(g, "LeakyRelu", NULL, false), "alpha", 0.25);
+    if (before[0] != 0 && draw_below(state, 4) == 0)
+      grow_node(g, draw_below(state, 2) ? "Add" : "Max", before, draw_below(state, 2));
+    if (draw_below(state, 3) == 0)
+      strcpy(before, g->at);
+  }
+  model_output(&g->m, g->at);
+}
+
+/* Networks so deep that the filter is left out: what is decided, touched and near is what it is exactly. */
+START_TEST(deep_networks_are_what_they_are_exactly)
+{
+  uint64_t state = 37;
+  size_t filtered = 0, total = 0, pairs = 0, touching = 0;
+  const size_t n = draw_count(150);
+
+  for (size_t i = 0; i < n; i++) {
+    const size_t layers = 14 + draw_below(&state, 7);
+    growing grown;
+    clarke_tensor x;
+    clarke_graph g;
+    clarke_replay r;
+    bool wants;
+
+    grow_deep(&grown, &state, i % 3 == 0 ? halves : i % 3 == 1 ? full_double : nearly_one, layers);
+    x = grow_batch(&grown, 1 + draw_below(&state, 5));
+    clarke_graph_init(&g);
+    clarke_replay_init(&r);
+    OK(clarke_graph_build(&g, &grown.m, &x, &error));
+    OK(clarke_graph_wrt(&g, NULL, 0, &error));
+    OK(clarke_replay_run(&r, NULL, &g, &x, false, 1, &error));
+    for (size_t s = 0; s < g.n_steps; s++)
+      if (r.piece[s] != NULL)
+        clarke_branches_leave(r.piece[s], g.values[g.steps[s].out].count * r.samples);
+    wants = clarke_replay_wants_pairs(&r);
+    ck_assert(!wants || layers >= 16);
+    ck_assert(wants || layers < 16 || clarke_slices_serve(&g, r.piece, r.samples));
+    ck_assert(!wants || r.filtered == 0);
+    pairs += wants;
+    touching += r.n_touches > 0;
+    clarke_replay_clear(&r);
+    clarke_graph_clear(&g);
+    compare_with_exact(&grown.m, &x, &filtered, &total);
+    clarke_tensor_clear(&x);
+    clarke_model_clear(&grown.m);
+  }
+  printf("deep: %zu of %zu by pairs; %zu of %zu entries by the filter, %zu refined; %zu touch\n", pairs, n, filtered, total, refined_entries, touching);
+  ck_assert(pairs > n / 3 && refined_entries > total / 4 && touching > n / 10);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -439,7 +533,9 @@ main(void)
   tcase_add_test(tests, bounds_hold_behind_functions);
   tcase_add_test(tests, bounds_grow_from_step_to_step);
   tcase_add_test(tests, products_are_added);
+  tcase_add_test(tests, what_is_not_followed);
   tcase_add_test(tests, distances_are_taken);
   tcase_add_test(tests, what_open_places_need);
+  tcase_add_test(tests, deep_networks_are_what_they_are_exactly);
   return run_tests();
 }

@@ -322,6 +322,23 @@ START_TEST(what_does_not_fit_is_refused)
 }
 END_TEST
 
+/* The scale is one number, and so is the zero point; surrogates do not say what passes it. */
+START_TEST(scales_are_computed)
+{
+  size_t scale = CLARKE_NONE, y;
+
+  give(0, false, (double[]){-1, 0, 2, 3}, 4);
+  y = clarke_dynamic_difference(&low, 0, &scale, &error);
+  ck_assert_msg(y != CLARKE_NONE, "%s", error.text);
+  ck_assert(g.values[y].rank == 1 && g.values[y].count == 4 && g.values[y].holds == CLARKE_HOLDS_FLOATS);
+  ck_assert(g.values[scale].rank == 0 && !g.values[scale].constant);
+  g.surrogates.rule[4] = CLARKE_SURROGATE_ALL;
+  ck_assert_str_eq(clarke_surrogate_operator(4), "QuantizeLinear");
+  ck_assert_uint_eq(clarke_dynamic_difference(&low, 0, &scale, &error), CLARKE_NONE);
+  says(error.text, "does not say what passes a scale");
+}
+END_TEST
+
 START_TEST(rules_have_names)
 {
   clarke_surrogate rule;
@@ -389,6 +406,7 @@ main(void)
   tcase_add_test(nodes, what_is_passed_lies_between);
   tcase_add_test(nodes, whole_numbers_are_kept_within);
   tcase_add_test(nodes, what_does_not_fit_is_refused);
+  tcase_add_test(nodes, scales_are_computed);
   tcase_add_test(nodes, rules_have_names);
   tcase_add_test(nodes, what_is_passed_has_ends);
   return run_tests();

@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import random
+import shutil
 import struct
 import subprocess
 import sys
@@ -175,6 +176,57 @@ def differences(folder):
     changed.put_value("trace", "output/3/convolution", 7, 1.5)
     status, found = against("small", changed.run)
     expect(status == 1 and found["answer"] == "refuted", f"changed: {status} {found}")
+
+
+def steps_apart(folder):
+    """Two runs of three steps: the first step that differs is found, in a run folder and in a folder of these; a step that begins with other
+    numbers is told, and so is a run that has no step of the other's."""
+    def run_of(to, *names):
+        changed = records.Changed(folder, RUNS, "small", to=to)
+        steps = changed.description["steps"]
+        for k, name in enumerate(names):
+            step = json.loads(json.dumps(steps[0]))
+            step["step"] = 10 * k
+            with open(os.path.join(RUNS, name, "run.json")) as f:
+                files = json.load(f)["steps"][0]["files"]
+            for what in step["files"]:
+                entry = dict(files[what], file=f"{k}-{files[what]['file']}")
+                shutil.copy(os.path.join(RUNS, name, files[what]["file"]), os.path.join(changed.run, entry["file"]))
+                step["files"][what] = entry
+            steps.append(step)
+        del steps[0]
+        changed.write()
+        return changed.run
+
+    def against(one, other, *more):
+        status, out, error = certify(one, "--against", other, "--json", *more)
+        return json.loads(out)["against"] if status != 2 else error
+    same, later, first = run_of("same", *["small"] * 3), run_of("later", "small", "small", "small-plain"), run_of("first", "small-plain", "small", "small")
+    for one, other, step, before, kind in ((same, later, 20, 2, "rounding"), (later, same, 20, 2, "rounding"), (same, first, 0, 0, "rounding"),
+                                           (later, first, 0, 0, "rounding"), (same, same, 0, 3, "none")):
+        found = against(one, other)
+        expect((found["step"], found["same_steps"], found["difference"]) == (step, before, kind), f"{one} {other}: {found}")
+    found = against(same, later, "--step", "10")
+    expect((found["step"], found["same_steps"], found["difference"]) == (10, 0, "none"), f"a step that was asked for: {found}")
+    status, out, _ = certify(same, "--against", later)
+    expect(status == 0 and "Of the steps that both runs have the first 2 have the same numbers; step 20 differs.\n" in out, out)
+    changed = records.Changed(folder, folder, "later", to="begun")
+    for step in changed.description["steps"][1:]:
+        step["files"]["parameters"]["sha256"] = "0" * 64
+    changed.write()
+    found = against(same, changed.run)
+    expect("the runs part before step 10: parameters differ there" in found, found)
+    for step in changed.description["steps"]:
+        step["step"] += 5
+    changed.write()
+    expect("have no step of one number" in against(same, changed.run), "no common step")
+    runs = os.path.join(folder, "runs")
+    for k, name in enumerate(("small", "small-plain")):
+        copy = records.Changed(folder, RUNS, name, to=f"runs/step-{10 * k}")
+        copy.description["steps"][0]["step"] = 10 * k
+        copy.write()
+    found = against(same, runs)
+    expect((found["step"], found["same_steps"]) == (10, 1), f"a folder of run folders: {found}")
 
 
 def tensors_of(changed):
@@ -607,6 +659,7 @@ with tempfile.TemporaryDirectory() as scratch:
     sifted()
     patterns()
     differences(scratch)
+    steps_apart(scratch)
     changed_numbers(scratch)
     changed_winners(scratch)
     unaligned(scratch)

@@ -24,7 +24,7 @@ typedef struct {
 static const struct argp_option options[] = {
   {"mma", OPTION_MMA, "DIR", 0, "the folder with results of tensor cores' instructions (docs/certify.md)", 0},
   {"step", OPTION_STEP, "N", 0, "of a run folder, the step with that number (the first)", 0},
-  {"against", OPTION_AGAINST, "RUN", 0, "another record of the same step: is the difference rounding, or branches?", 0},
+  {"against", OPTION_AGAINST, "RUN", 0, "another record of the step, or of its whole run: is the first difference rounding, or branches?", 0},
   {"nodes", OPTION_NODES, NULL, 0, "of a run folder, the nodes alone: no exact replay of the network", 0},
   {"verbose", 'v', NULL, 0, "the whole report: a row for each recorded tensor; of JSON, the first three lines, too", 0},
   {"proof", OPTION_PROOF, "FILE", 0, "of a run folder: write a proof of bounds and branches that clarke-check verifies", 0},

@@ -19,8 +19,20 @@ print_fork(const clarke_difference *d, const clarke_certified *a)
   puts(".");
 }
 
+/* How many of the steps that both runs have are the same, and which is the first that is not. */
+static void
+print_same(const clarke_steps_apart *s, bool differ)
+{
+  if (differ && s->same == 0)
+    printf("The first step that both runs have, %zu, differs.\n", s->step);
+  else if (differ)
+    printf("Of the steps that both runs have the first %zu %s the same numbers; step %zu differs.\n", s->same, s->same == 1 ? "has" : "have", s->step);
+  else
+    printf("All %zu step%s that both runs have are the same numbers.\n", s->same, s->same == 1 ? "" : "s");
+}
+
 void
-clarke_certify_print_difference(const clarke_difference *d, const clarke_certified *a, const clarke_certified *b)
+clarke_certify_print_difference(const clarke_difference *d, const clarke_certified *a, const clarke_certified *b, const clarke_steps_apart *apart)
 {
   static const char *const sentence[] = {
     "none: all recorded numbers are equal.",
@@ -30,6 +42,8 @@ clarke_certify_print_difference(const clarke_difference *d, const clarke_certifi
     "not explained: the pattern is not known, or it is one and some node is not certified.",
   };
 
+  if (apart != NULL)
+    print_same(apart, d->kind != CLARKE_NO_DIFFERENCE);
   printf("Difference from %s: %s\n", b->record.folder, sentence[d->kind]);
   if (d->forked)
     print_fork(d, a);

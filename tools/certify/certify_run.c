@@ -182,7 +182,7 @@ static clarke_status
 run_other(clarke_difference *d, clarke_certified *other, const clarke_certified *c, const clarke_certify_command *command,
           clarke_error *err)
 {
-  const clarke_certify_request ask = {.folder = command->against, .step = command->ask.step, .nodes_only = true};
+  const clarke_certify_request ask = {.folder = command->against, .step = command->ask.step, .nodes_only = true}; /* of the same number */
   clarke_status status;
 
   if (command->against == NULL)
@@ -197,8 +197,13 @@ answer_json(const clarke_certified *c, const clarke_certified *other, const clar
 {
   json_t *answer = clarke_certified_json(c);
 
-  if (command->against != NULL && c->stopped == NULL)
-    clarke_json_set(&answer, "against", clarke_difference_json(d, c, other));
+  if (command->against != NULL && c->stopped == NULL) {
+    json_t *against = clarke_difference_json(d, c, other);
+
+    clarke_json_set(&against, "step", json_integer((json_int_t)c->record.step->step));
+    clarke_json_set(&against, "same_steps", json_integer(command->apart != NULL ? (json_int_t)command->apart->same : 0));
+    clarke_json_set(&answer, "against", against);
+  }
   clarke_set_check_needs(&answer, needs);
   clarke_summary_set(&answer, summary, command->verbose);
   return answer;
@@ -216,7 +221,7 @@ print(const clarke_certified *c, const clarke_certified *other, const clarke_dif
     return CLARKE_OK;
   }
   if (command->against != NULL)
-    clarke_certify_print_difference(d, c, other);
+    clarke_certify_print_difference(d, c, other, command->apart);
   return print_text(c, command->verbose, err);
 }
 
@@ -316,25 +321,63 @@ worse(const clarke_certified *c, const clarke_certified *other, const clarke_dif
                                                                     : two;
 }
 
+/* The step, and that of the other record. */
+static clarke_status
+run_both(clarke_certified *c, clarke_certified *other, clarke_difference *d, const clarke_certify_command *command, clarke_error *err)
+{
+  const clarke_status status = clarke_certified_run(c, &command->ask, err);
+
+  return status == CLARKE_OK ? run_other(d, other, c, command, err) : status;
+}
+
+/* Finds the first step, of those that both runs have, whose numbers differ: *command becomes the question about it. */
+static clarke_status
+run_first(clarke_certified *c, clarke_certified *other, clarke_difference *d, clarke_certify_command *command, clarke_steps_apart *apart,
+          clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+
+  do {
+    status = clarke_steps_apart_next(apart, err);
+    if (status != CLARKE_OK)
+      return status;
+    command->ask.folder = apart->folder[0];
+    command->against = apart->folder[1];
+    command->ask.step = apart->step;
+    clarke_certified_clear(other);
+    clarke_certified_clear(c);
+    clarke_certified_init(other);
+    clarke_certified_init(c);
+    status = run_both(c, other, d, command, err);
+    apart->same += status == CLARKE_OK && apart->found && d->kind == CLARKE_NO_DIFFERENCE;
+  } while (status == CLARKE_OK && apart->found && d->kind == CLARKE_NO_DIFFERENCE);
+  return status;
+}
+
 clarke_status
 clarke_certify_run_folder(int *exit_status, const clarke_certify_command *command, clarke_error *err)
 {
+  clarke_certify_command of = *command;
   clarke_certified c, other;
   clarke_difference d = {.kind = CLARKE_NO_DIFFERENCE};
-  clarke_status status;
+  clarke_steps_apart apart = {.at = 0};
+  clarke_status status = CLARKE_OK;
 
   clarke_certified_init(&c);
   clarke_certified_init(&other);
-  status = clarke_certified_run(&c, &command->ask, err);
+  if (of.against != NULL && of.ask.step == CLARKE_NONE)
+    status = clarke_steps_apart_begin(&apart, of.ask.folder, of.against, err);
+  of.apart = clarke_steps_apart_several(&apart) ? &apart : NULL;
   if (status == CLARKE_OK)
-    status = run_other(&d, &other, &c, command, err);
+    status = of.apart != NULL ? run_first(&c, &other, &d, &of, &apart, err) : run_both(&c, &other, &d, &of, err);
   if (status == CLARKE_ESTOPPED) {
-    status = tell_stop(exit_status, &c, &other, command, err);
+    status = tell_stop(exit_status, &c, &other, &of, err);
   } else if (status == CLARKE_OK) {
-    *exit_status = command->against != NULL ? worse(&c, &other, &d) : exit_status_of(clarke_certified_answer(&c));
-    status = prove_and_tell(exit_status, &c, &other, &d, command, err);
+    *exit_status = of.against != NULL ? worse(&c, &other, &d) : exit_status_of(clarke_certified_answer(&c));
+    status = prove_and_tell(exit_status, &c, &other, &d, &of, err);
   }
   clarke_certified_clear(&other);
   clarke_certified_clear(&c);
+  clarke_steps_apart_clear(&apart);
   return status;
 }

@@ -49,16 +49,16 @@ clarke_suite clarke_suite_theorem_8, clarke_suite_algorithm_2, clarke_suite_cons
 /* suite_lemmas.c: functions of one variable (Park, Chun, Lee), and ranks. */
 clarke_suite clarke_suite_lemma_9, clarke_suite_lemma_10, clarke_suite_lemma_11, clarke_suite_ranks;
 /* suite_programs.c: programs of sums, kinks and maxima. */
-clarke_suite clarke_suite_almost_everywhere, clarke_suite_segments, clarke_suite_zones, clarke_suite_paths, clarke_suite_descent,
+clarke_suite clarke_suite_smooth, clarke_suite_almost_everywhere, clarke_suite_segments, clarke_suite_zones, clarke_suite_paths, clarke_suite_descent,
   clarke_suite_slope_of_relu, clarke_suite_chain_rule;
 /* suite_selections.c: elementary selections (Bolte and Pauwels). suite_primitives.c: each function that programs can call. */
-clarke_suite clarke_suite_selections, clarke_suite_primitives;
+clarke_suite clarke_suite_selections, clarke_suite_primitives, clarke_suite_hybrid;
 /* suite_operators.c: AD as an operator (Bolte and Pauwels). */
 clarke_suite clarke_suite_minibatches, clarke_suite_any_number, clarke_suite_sorting;
 /* suite_matrices.c: products of matrices (thesis, Theorem 4; Bolte and Pauwels, Lemma 1). suite_linear.c: linear ReLU networks (thesis). */
 clarke_suite clarke_suite_matrix_costs, clarke_suite_matrix_gradients, clarke_suite_products, clarke_suite_constant, clarke_suite_maxima;
 /* suite_modes.c: forward and backward mode (thesis, chapter 2). */
-clarke_suite clarke_suite_modes, clarke_suite_costs;
+clarke_suite clarke_suite_modes, clarke_suite_costs, clarke_suite_max_linear, clarke_suite_norm_1;
 /* suite_formulas.c: networks of formulas (thesis, Theorem 6). */
 clarke_suite clarke_suite_formulas;
 

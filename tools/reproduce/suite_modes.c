@@ -164,3 +164,76 @@ clarke_suite_costs(clarke_suite_counts *t, clarke_draws *d, clarke_error *err)
   clarke_posed_clear(&q);
   return status;
 }
+
+/* --- costs of elementary functions ------------------------------------------------------------- */
+
+/* Holds if the program, which is read, costs plain + signs c_R, with c_R drawn in quarters. */
+static clarke_status
+add_cost(clarke_suite_counts *t, clarke_draws *d, clarke_text *text, size_t entries, size_t plain, size_t signs, clarke_error *err)
+{
+  clarke_posed q;
+  clarke_count c;
+  clarke_amount cost;
+  clarke_prices prices;
+  mpq_t x, y;
+  clarke_status status;
+
+  clarke_posed_init(&q);
+  clarke_count_init(&c);
+  clarke_amount_init(&cost);
+  clarke_prices_init(&prices);
+  mpq_inits(x, y, NULL);
+  mpq_set_si(prices.of[CLARKE_SIGN], clarke_draw_between(d, 0, 20), 4);
+  mpq_canonicalize(prices.of[CLARKE_SIGN]);
+  prices.given[CLARKE_SIGN] = true;
+  status = clarke_posed_read(&q, text, NULL, entries, err);
+  if (status == CLARKE_OK)
+    status = clarke_count_program(&c, &q.p, err);
+  if (status == CLARKE_OK) {
+    clarke_count_cost(&cost, &c);
+    clarke_amount_price(x, &cost, &prices);
+    mpq_set_ui(y, signs, 1);
+    mpq_mul(y, y, prices.of[CLARKE_SIGN]);
+    mpq_set_ui(prices.of[CLARKE_SIGN], plain, 1);
+    mpq_add(y, y, prices.of[CLARKE_SIGN]);
+    clarke_suite_add(t, mpq_equal(x, y) ? CLARKE_YES : CLARKE_NO);
+  }
+  mpq_clears(x, y, NULL);
+  clarke_prices_clear(&prices);
+  clarke_amount_clear(&cost);
+  clarke_count_clear(&c);
+  clarke_posed_clear(&q);
+  return status;
+}
+
+/* Case 10: the maximum of m linear functions of n numbers each costs m (2 n - 1) + (m - 1) c_R. */
+clarke_status
+clarke_suite_max_linear(clarke_suite_counts *t, clarke_draws *d, clarke_error *err)
+{
+  const size_t m = 2 + clarke_draw_below(d, 6), n = 1 + clarke_draw_below(d, 6);
+  clarke_text text;
+  const clarke_status status = clarke_text_open(&text, err);
+
+  if (status != CLARKE_OK)
+    return status;
+  fprintf(text.to, "input a[%zu]\noutput max(", m * n);
+  for (size_t i = 0; i < m; i++)
+    for (size_t j = 0; j < n; j++)
+      fprintf(text.to, "%s%ld*a[%zu]", j > 0 ? " + " : i > 0 ? ", " : "", clarke_draw_between(d, 2, 9), i * n + j);
+  fputs(")\n", text.to);
+  return add_cost(t, d, &text, m * n, m * (2 * n - 1), m - 1, err);
+}
+
+/* Case 12: the 1-norm of n numbers costs n - 1 additions, n products and n comparisons. */
+clarke_status
+clarke_suite_norm_1(clarke_suite_counts *t, clarke_draws *d, clarke_error *err)
+{
+  const size_t n = 2 + clarke_draw_below(d, 12);
+  clarke_text text;
+  const clarke_status status = clarke_text_open(&text, err);
+
+  if (status != CLARKE_OK)
+    return status;
+  fprintf(text.to, "input x[%zu]\noutput norm1(x)\n", n);
+  return add_cost(t, d, &text, n, 2 * n - 1, n, err);
+}

@@ -139,3 +139,78 @@ clarke_suite_primitives(clarke_suite_counts *t, clarke_draws *d, clarke_error *e
   clarke_posed_clear(&q);
   return status;
 }
+
+/* --- hybrid pools ------------------------------------------------------------------------------ */
+
+#define MOST_POOLED 5
+#define PARTS 12 /* beta is so many parts of 1 */
+
+/* AD's output of a pool's largest entry: (1 - beta) to the first of those that are largest, and beta / a to each of the a. */
+static bool
+is_hybrid(mpq_t *g, const long *x, size_t n, long greatest, long a, const mpq_t beta)
+{
+  bool is = true, first = true;
+  mpq_t share, rest;
+
+  mpq_inits(share, rest, NULL);
+  mpq_set_si(rest, a, 1);
+  mpq_div(share, beta, rest);
+  for (size_t i = 0; i < n; i++) {
+    mpq_set_si(rest, x[i] == greatest && first, 1);
+    if (x[i] == greatest && first)
+      mpq_sub(rest, rest, beta);
+    if (x[i] == greatest)
+      mpq_add(rest, rest, share);
+    first = first && x[i] != greatest;
+    is = is && mpq_equal(g[i], rest);
+  }
+  mpq_clears(share, rest, NULL);
+  return is;
+}
+
+/* Definition 10: with a largest entries the hybrid output is in the Clarke set for beta in [0, a / (a - 1)], and no other. Those with beta above
+ * 1 that are differ. */
+clarke_status
+clarke_suite_hybrid(clarke_suite_counts *t, clarke_draws *d, clarke_error *err)
+{
+  const size_t n = 2 + clarke_draw_below(d, MOST_POOLED - 1);
+  const long parts = clarke_draw_between(d, -PARTS / 2, 5 * PARTS / 2);
+  long x[MOST_POOLED], greatest = 0, a = 0;
+  mpq_t *g = clarke_rationals(n), beta;
+  clarke_posed q;
+  clarke_text text;
+  clarke_status status = g != NULL ? clarke_text_open(&text, err) : clarke_no_memory(err);
+
+  if (status != CLARKE_OK) {
+    clarke_rationals_free(g, n);
+    return status;
+  }
+  for (size_t i = 0; i < n; i++) {
+    x[i] = clarke_draw_between(d, 0, 1);
+    greatest = x[i] > greatest ? x[i] : greatest;
+  }
+  for (size_t i = 0; i < n; i++)
+    a += x[i] == greatest;
+  fprintf(text.to, "input w[%zu]\noutput maxpool{hybrid %ld/%d}(w)\n", n, parts, PARTS);
+  clarke_posed_init(&q);
+  mpq_init(beta);
+  mpq_set_si(beta, parts, PARTS);
+  mpq_canonicalize(beta);
+  status = clarke_posed_read(&q, &text, x, n, err);
+  if (status == CLARKE_OK)
+    status = clarke_posed_run(&q, g, err);
+  const bool right = status == CLARKE_OK && is_hybrid(g, x, n, greatest, a, beta);
+  if (status == CLARKE_OK)
+    status = clarke_posed_derive(&q, err);
+  if (status == CLARKE_OK) {
+    const bool within = a == 1 || (parts >= 0 && parts * (a - 1) <= PARTS * a), in = q.d.verdict == CLARKE_IN_BOULIGAND || q.d.verdict == CLARKE_IN_CLARKE;
+
+    t->of[CLARKE_COUNT_TOUCHED] += q.d.execution.n_touched;
+    t->of[CLARKE_COUNT_DIFFER] += a > 1 && in && parts > PARTS;
+    clarke_suite_add(t, q.d.verdict == CLARKE_UNDECIDED ? CLARKE_UNKNOWN : right && in == within ? CLARKE_YES : CLARKE_NO);
+  }
+  mpq_clear(beta);
+  clarke_posed_clear(&q);
+  clarke_rationals_free(g, n);
+  return status;
+}

@@ -33,6 +33,76 @@ clarke_suite_almost_everywhere(clarke_suite_counts *t, clarke_draws *d, clarke_e
   return status;
 }
 
+/* --- Smooth programs --------------------------------------------------------------------------- */
+
+#define SMOOTH_NODES 6 /* three products: of degree 8 at most */
+#define STENCIL 4
+
+/* The derivative by w_i from values alone: a polynomial of degree 8 has that of its values at nine points. */
+static clarke_status
+derivative_of_values(mpq_t slope, clarke_posed *q, size_t i, clarke_error *err)
+{
+  static const struct {
+    long n;
+    unsigned long d;
+  } weight[STENCIL + 1] = {{0, 1}, {4, 5}, {-1, 5}, {4, 105}, {-1, 280}};
+  clarke_status status = CLARKE_OK;
+  mpq_t middle, by;
+
+  mpq_inits(middle, by, NULL);
+  mpq_set(middle, q->at[i]);
+  mpq_set_ui(slope, 0, 1);
+  for (long k = -STENCIL; k <= STENCIL && status == CLARKE_OK; k++) {
+    mpq_set_si(by, k, 1);
+    mpq_add(q->at[i], middle, by);
+    status = clarke_posed_run(q, NULL, err);
+    if (status != CLARKE_OK)
+      break;
+    mpq_set_si(by, k < 0 ? -weight[-k].n : weight[k].n, weight[k < 0 ? -k : k].d);
+    mpq_canonicalize(by);
+    mpq_mul(by, by, q->d.execution.value[q->p.output[0]].q);
+    mpq_add(slope, slope, by);
+  }
+  mpq_set(q->at[i], middle);
+  mpq_clears(middle, by, NULL);
+  return status;
+}
+
+/* AD differentiates smooth programs: its output is the derivative of the function. */
+clarke_status
+clarke_suite_smooth(clarke_suite_counts *t, clarke_draws *d, clarke_error *err)
+{
+  clarke_drawn p;
+  clarke_posed q;
+  long at[MOST_INPUTS];
+  mpq_t *g = clarke_rationals(MOST_INPUTS), slope;
+  bool equal = true, still = true;
+  clarke_status status = g != NULL ? CLARKE_OK : clarke_no_memory(err);
+
+  mpq_init(slope);
+  clarke_draw_point(at, d, MOST_INPUTS);
+  clarke_drawn_draw(&p, d, at, MOST_INPUTS, SMOOTH_NODES, CLARKE_DRAWN_PRODUCT, false);
+  for (size_t i = 1; i < p.n; i += 2)
+    p.node[i].kind = CLARKE_DRAWN_PRODUCT;
+  clarke_posed_init(&q);
+  if (status == CLARKE_OK)
+    status = clarke_drawn_pose(&q, &p, at, 1, err);
+  if (status == CLARKE_OK)
+    status = clarke_posed_run(&q, g, err);
+  for (size_t i = 0; i < MOST_INPUTS && status == CLARKE_OK; i++) {
+    status = derivative_of_values(slope, &q, i, err);
+    equal = equal && mpq_equal(slope, g[i]);
+    still = still && mpq_sgn(slope) == 0;
+  }
+  if (status == CLARKE_OK)
+    clarke_suite_add(t, equal ? CLARKE_YES : CLARKE_NO);
+  t->of[CLARKE_COUNT_DIFFER] += !still;
+  mpq_clear(slope);
+  clarke_posed_clear(&q);
+  clarke_rationals_free(g, MOST_INPUTS);
+  return status;
+}
+
 /* --- Segments ---------------------------------------------------------------------------------- */
 
 /* Along a segment what AD returns integrates to the difference, even where the segment stays on kinks. Segments of several pieces differ. */

@@ -10,6 +10,7 @@ typedef struct node {
   bool own;      /* of the domain `clarke`, not ONNX's */
   bool training; /* of ONNX's domain of optimizers */
   bool qonnx;    /* of QONNX's domain */
+  bool runtime;  /* of ONNX Runtime's */
   bool promoted; /* a Constant whose tensor is among the initializers */
   size_t place;  /* in the file */
   size_t like;   /* of a CastLike: the type of its second input; 0: not known */

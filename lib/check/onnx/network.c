@@ -22,6 +22,7 @@
 #include "check/onnx/qlinear.h"
 #include "check/onnx/quant.h"
 #include "check/onnx/quantize.h"
+#include "check/onnx/quantized_lstm.h"
 #include "check/onnx/recurrent.h"
 #include "check/onnx/resize.h"
 #include "check/onnx/scatter.h"
@@ -106,6 +107,8 @@ static const struct {
     {"Dropout", lower_dropout, 7, 1, 1, 2, 0, "ratio:f"},
     {"Dropout", lower_dropout, 12, 1, 3, 2, 0, "seed:i"},
     {"DynamicQuantizeLinear", lower_dynamic, 11, 1, 1, 3, 0, ""},
+    {"DynamicQuantizeLSTM", lower_quantized_lstm, 7, 3, 12, 3, 0,
+     "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i input_forget:b"},
     {"Einsum", lower_einsum, 12, 1, 1024, 1, 0, "equation:s"},
     {"Elu", lower_elu, 7, 1, 1, 1, 1, "alpha:f"},
     {"Equal", lower_whole, 7, 2, 2, 1, 0, ""},
@@ -320,7 +323,8 @@ find_form(const builder *b)
     own = own || strcmp(b->node->op, own_operators[i]) == 0;
   bool training = AMONG(operators[found].lower, lower_adagrad, lower_adam, lower_momentum);
   bool qonnx = AMONG(operators[found].lower, lower_quant, lower_bipolar);
-  need(b->node->own == own && b->node->training == training && b->node->qonnx == qonnx,
+  bool runtime = operators[found].lower == lower_quantized_lstm;
+  need(b->node->own == own && b->node->training == training && b->node->qonnx == qonnx && b->node->runtime == runtime,
        "the operator is of another domain");
   return found;
 }
@@ -543,7 +547,7 @@ lower_node(builder *b)
   need(n->n_bodies == 0, "it holds a graph");
   size_t f = find_form(b);
   need(n->n_in >= operators[f].least && n->n_in <= operators[f].most && n->n_out > 0 && n->n_out <= operators[f].outputs
-           && (*n->out[0] != '\0' || AMONG(operators[f].lower, lower_lstm, lower_gru, lower_rnn)),
+           && (*n->out[0] != '\0' || AMONG(operators[f].lower, lower_lstm, lower_gru, lower_rnn, lower_quantized_lstm)),
        "an unsupported number of inputs or outputs");
   b->in = allocate(n->n_in + MOST_OMITTED, sizeof *b->in);
   for (size_t i = 0; i < n->n_in; i++) {

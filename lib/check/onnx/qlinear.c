@@ -185,24 +185,38 @@ of_parts(builder *b, const value *x, const char *reduction)
 
 /* The largest or smallest of all entries, and of 0. */
 static value
-extreme(builder *b, const char *reduction, const char *op)
+extreme(builder *b, const value *x, const char *reduction, const char *op)
 {
-  value all = b->in[0].count > MOST_COMPARED ? of_parts(b, &b->in[0], reduction) : b->in[0];
+  value all = x->count > MOST_COMPARED ? of_parts(b, x, reduction) : *x;
   value most = inner_node(b, reduction, 1, &all, inner_whole("keepdims", 0));
   return with(b, op, most, whole_number(b, 0));
+}
+
+/* x as integers, with a scale and a zero point. */
+static value
+quantized_by_itself(builder *b, const value *x, value *scale, value *origin)
+{
+  const ends byte = {0, 255};
+  need(surrogate_of(b, "QuantizeLinear") == PASSES_NOTHING,
+       "a surrogate of QuantizeLinear does not say what passes a scale that is computed");
+  need(x->constant == NULL, "its input must be an activation");
+  value least = extreme(b, x, "ReduceMin", "Min"), most = extreme(b, x, "ReduceMax", "Max");
+  *scale = with(b, "Div", with(b, "Sub", most, least), whole_number(b, 255));
+  *origin = quantized(b, of(b, "Neg", least), *scale, whole_number(b, 0), byte);
+  return quantized(b, *x, *scale, as_floats(b, *origin), byte);
+}
+
+value
+dynamic_difference(builder *b, value x, value *scale)
+{
+  value origin, y = as_floats(b, quantized_by_itself(b, &x, scale, &origin));
+  return with(b, "Sub", y, as_floats(b, origin));
 }
 
 void
 lower_dynamic(builder *b)
 {
-  need(surrogate_of(b, "QuantizeLinear") == PASSES_NOTHING,
-       "a surrogate of QuantizeLinear does not say what passes a scale that is computed");
-  need(b->in[0].constant == NULL, "its input must be an activation");
-  const ends byte = {0, 255};
-  value least = extreme(b, "ReduceMin", "Min"), most = extreme(b, "ReduceMax", "Max");
-  value scale = with(b, "Div", with(b, "Sub", most, least), whole_number(b, 255));
-  value origin = quantized(b, of(b, "Neg", least), scale, whole_number(b, 0), byte);
-  value y = quantized(b, b->in[0], scale, as_floats(b, origin), byte);
+  value scale, origin, y = quantized_by_itself(b, &b->in[0], &scale, &origin);
   b->out = y;
   give_output(b, 1, scale);
   give_output(b, 2, origin);

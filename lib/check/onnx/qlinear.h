@@ -10,4 +10,7 @@ bool adds_integers(const builder *b);       /* is it a sum of integers that are 
 void lower_integer_sum(builder *b);         /* such an Add */
 void lower_dynamic(builder *b);             /* DynamicQuantizeLinear */
 
+/* x less its zero point, both as integers of the scale that DynamicQuantizeLinear gives it; *scale: that. */
+value dynamic_difference(builder *b, value x, value *scale);
+
 #endif

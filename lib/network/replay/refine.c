@@ -3,6 +3,7 @@
 
 #include "base/stop.h"
 #include "network/pass/pairs/pass.h"
+#include "network/pass/slices/plan.h"
 
 #include <stdlib.h>
 
@@ -17,24 +18,26 @@
 #define PAIRS 0
 
 /* Open places of a group in enclosures of that many bits. *worth: half of them are decided. *inside, if it is set: as
- * clarke_forward_refine has it. */
+ * clarke_forward_refine has it. *vague grows by what pairs leave open, and more bits may tell. */
 static clarke_status
-refine_group(bool *worth, bool *inside, clarke_replay *r, const size_t *sample, size_t n, size_t bits,
+refine_group(bool *worth, bool *inside, size_t *vague, clarke_replay *r, const size_t *sample, size_t n, size_t bits,
              clarke_error *err)
 {
   clarke_open_group group;
   clarke_matrix input;
+  size_t left = 0;
   clarke_status status = clarke_open_group_take(&group, r, sample, n, err);
 
   clarke_matrix_init(&input);
   if (status == CLARKE_OK && bits == PAIRS)
-    status = clarke_pairs_run(group.piece, group.ties, group.margin, inside, r->g, &group.x, NULL, err);
+    status = clarke_pairs_run(group.piece, group.ties, group.margin, inside, &left, r->g, &group.x, NULL, err);
   else if (status == CLARKE_OK)
     status = clarke_samples_matrix(&input, r->x, sample, n, err);
   if (status == CLARKE_OK && bits != PAIRS)
     status = clarke_forward_refine(group.piece, group.ties, group.margin, inside, &r->constants, &input, &group.x, bits, err);
   if (status == CLARKE_OK)
     *worth = clarke_open_group_give(&group, r) <= group.open / 2;
+  *vague += left;
   clarke_open_group_clear(&group, r);
   clarke_matrix_clear(&input);
   return status;
@@ -55,6 +58,18 @@ products_before(const clarke_graph *g, size_t i)
   for (size_t k = 0; k < i; k++)
     n += g->steps[k].kind == CLARKE_DENSE || g->steps[k].kind == CLARKE_PRODUCT;
   return n;
+}
+
+/* Products from which on the filter loses what is behind them, as a rule. */
+#define LOST_IN_DOUBLES 16
+
+bool
+clarke_replay_wants_pairs(const clarke_replay *r)
+{
+  for (size_t i = 0; i < r->g->n_steps; i++)
+    if (!clarke_pairs_has(&r->g->steps[i]))
+      return false;
+  return products_before(r->g, r->g->n_steps) >= LOST_IN_DOUBLES && !clarke_slices_serve(r->g, r->piece, r->samples);
 }
 
 /* Does the filter follow all steps up to i? Behind others everything is open, and says nothing of errors. */
@@ -119,41 +134,71 @@ clarke_replay_bits(const clarke_replay *r)
   return bits <= 63 ? 63 : bits <= 127 ? 127 : REFINE_LAST;
 }
 
-/* All samples with open places, in enclosures of that many bits, as long as that is worth while. */
+/* All samples with open places, in enclosures of that many bits, as long as that is worth while; and by pairs whatever that is worth. */
 static clarke_status
-refine_all(bool *worth, clarke_replay *r, const size_t *sample, size_t n, size_t bits, clarke_error *err)
+refine_all(bool *worth, size_t *vague, clarke_replay *r, const size_t *sample, size_t n, size_t bits, clarke_error *err)
 {
   bool inside = clarke_graph_has_domain(r->g) && !r->inside;
   clarke_status status = CLARKE_OK;
 
   *worth = true;
-  for (size_t first = 0, size; first < n && *worth && status == CLARKE_OK; first += size) {
+  for (size_t first = 0, size; first < n && (*worth || bits == PAIRS) && status == CLARKE_OK; first += size) {
     size = clarke_graph_couples(r->g) ? n : first == 0 ? REFINE_BEGIN : REFINE_GROUP;
     if (size > n - first)
       size = n - first;
-    status = refine_group(worth, &inside, r, sample + first, size, bits, err);
+    status = refine_group(worth, &inside, vague, r, sample + first, size, bits, err);
   }
   r->inside = r->inside || (inside && *worth);
   return status;
 }
 
-/* What pairs do not follow is left to words, and what they lose is lost by one word, too. */
+/* Is an exact pass in enclosures itself? */
+static bool
+has_functions(const clarke_graph *g)
+{
+  for (size_t i = 0; i < g->n_steps; i++)
+    if (g->steps[i].kind == CLARKE_ANALYTIC || g->steps[i].kind == CLARKE_SOFTMAX)
+      return true;
+  return false;
+}
+
+/* A part of what was open: where pairs lose more, two words would lose as much again. */
+#define MUCH 16
+
+/* Behind pairs, of `opened` places before them: how many bits enclosures are to have. *worth: these may tell more. Not of places that are
+ * all at kinks; nor where some are, and the exact pass, which these ask for, is no dearer. */
+static void
+look_behind_pairs(bool *worth, clarke_replay *r, size_t opened, size_t vague)
+{
+  const size_t left = clarke_places_open(r->g, r->piece, r->samples);
+
+  if (left > opened / MUCH && left < opened)
+    r->bits = REFINE_LAST;
+  else if (left < opened && r->bits < TWO_WORDS)
+    r->bits = TWO_WORDS;
+  *worth = vague > 0 || (clarke_graph_has_domain(r->g) && !r->inside);
+  if (left > vague && left < opened && has_functions(r->g))
+    *worth = false;
+}
+
+/* The passes after one another, each while the one before was worth its price: pairs, words as many as are asked for, three. What pairs do not
+ * follow is left to words, whatever they were worth. */
 clarke_status
 clarke_replay_refine(clarke_replay *r, size_t *left, clarke_error *err)
 {
-  const size_t before = r->refined;
-  size_t bits = PAIRS, *sample = NULL, n;
+  const size_t opened = clarke_places_open(r->g, r->piece, r->samples);
+  size_t *sample = NULL, n, vague = 0, bits = PAIRS;
   bool worth = true;
   clarke_status status = clarke_samples_open(&sample, &n, r, err);
 
   clarke_work_begin("replay in enclosures", 0);
-  while (n > 0 && worth && bits <= REFINE_LAST && status == CLARKE_OK) {
-    status = refine_all(&worth, r, sample, n, bits, err);
-    if (bits == PAIRS) {
-      bits = r->refined > before && r->bits < TWO_WORDS ? TWO_WORDS : r->bits;
-      worth = true;
-    } else
-      bits = bits < REFINE_LAST ? REFINE_LAST : REFINE_LAST + 1;
+  for (size_t k = 0; k < 3 && n > 0 && worth && status == CLARKE_OK; k++) {
+    status = refine_all(&worth, &vague, r, sample, n, bits, err);
+    if (k == 0)
+      look_behind_pairs(&worth, r, opened, vague);
+    if (k > 0 && bits >= REFINE_LAST)
+      worth = false;
+    bits = k == 0 ? r->bits : REFINE_LAST;
     free(sample);
     sample = NULL;
     if (status == CLARKE_OK)

@@ -3,6 +3,7 @@
 
 #include "base/verify.h"
 #include "network/replay/replay_inside.h"
+#include "network/pass/least.h"
 #include "network/pass/slices/plan.h"
 
 #include <stdlib.h>
@@ -149,7 +150,7 @@ run_filter(clarke_replay *r, size_t threads, size_t *open, clarke_error *err)
 
   if (clarke_replay_is_deep(r->g) && !clarke_graph_couples(r->g) && clarke_slices_serve(r->g, r->piece, r->samples))
     status = find_growths(&growths, r->g, r->samples, err);
-  if (status == CLARKE_OK && !clarke_replay_is_lost(r))
+  if (status == CLARKE_OK && !clarke_replay_is_lost(r) && !clarke_replay_wants_pairs(r))
     status = clarke_replay_filter(r, growths.g != NULL ? &growths : NULL, threads, open, err);
   r->filtered = entries - *open;
   if (status == CLARKE_OK && *open > 0)
@@ -176,7 +177,8 @@ clarke_replay_run(clarke_replay *r, clarke_margins *margins, const clarke_graph 
   open = entries;
   if (status == CLARKE_OK && !exact)
     status = run_filter(r, threads, &open, err);
-  if (status == CLARKE_OK && (open > 0 || clarke_graph_has_domain(g)))
+  r->inside = !exact && clarke_graph_has_domain(g) && clarke_least_is_inside(g);
+  if (status == CLARKE_OK && (open > 0 || (clarke_graph_has_domain(g) && !r->inside)))
     status = run_open(r, !exact, err);
   CLARKE_VERIFY_CHECK(status != CLARKE_OK || clarke_replay_is_valid(r));
   return status;

@@ -58,6 +58,8 @@ bool clarke_replay_is_deep(const clarke_graph *g);
 /* Is the graph so deep that the filter would leave much open, of which slices would do all again? Only of coupled samples,
  * which it has no norms of. */
 bool clarke_replay_is_lost(const clarke_replay *r);
+/* Is the graph so deep that the filter would lose most of it, and slices do not serve? Then pairs take all of it at once. */
+bool clarke_replay_wants_pairs(const clarke_replay *r);
 /* Between filter and enclosures: open places in slices, where they serve. *open: what is left. growths: what is known of
  * the steps; more becomes known. */
 clarke_status clarke_replay_slice(clarke_replay *r, clarke_growths *growths, size_t *open, clarke_error *err);

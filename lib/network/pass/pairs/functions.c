@@ -88,7 +88,7 @@ function_at(clarke_kept *kept, clarke_pair x, double off, clarke_function functi
   return by_ball(x, off, function);
 }
 
-/* Behind a function that jumps nothing is known, nor where one argument is not certainly in the domain. */
+/* Nothing is known where one argument is not certainly in the domain. */
 clarke_status
 clarke_pairs_function(clarke_pairs_pass *f, const clarke_step *s)
 {
@@ -97,8 +97,6 @@ clarke_pairs_function(clarke_pairs_pass *f, const clarke_step *s)
   bool inside = true;
   clarke_status status;
 
-  if (s->function != CLARKE_HELD && clarke_step_jumps(s))
-    return CLARKE_OK;
   status = clarke_enclosed_alloc(f, y, x->rows);
   for (size_t e = 0; e < x->rows * f->n && status == CLARKE_OK; e++) {
     const enclosed v = function_at(f->g->kept, clarke_enclosed_get(x, e), x->off[e], s->function);
@@ -181,7 +179,7 @@ clarke_pairs_softmax(clarke_pairs_pass *f, const clarke_step *s)
   const size_t apart = s->stride * f->n;
   clarke_status status;
 
-  if (s->log || s->length > CLARKE_PAIRS_MOST_TERMS) /* not followed */
+  if (s->length > CLARKE_PAIRS_MOST_TERMS)
     return CLARKE_OK;
   status = clarke_enclosed_alloc(f, y, x->rows);
   for (size_t g = 0; g < s->groups && status == CLARKE_OK; g++)

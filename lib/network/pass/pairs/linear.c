@@ -46,7 +46,11 @@ typedef struct {
 static inline void
 add_term(const sum_row *r, size_t j, double coef, clarke_pair x, double off)
 {
-  clarke_pairs_add_product(&r->high[j], &r->low[j], &r->lows[j], coef, x.high, x.low);
+  const clarke_pairs_sum_of more = clarke_pairs_add_product(r->high[j], r->low[j], r->lows[j], coef, x.high, x.low);
+
+  r->high[j] = more.high;
+  r->low[j] = more.low;
+  r->lows[j] = more.lows;
   r->off[j] += fabs(coef) * (off + CLARKE_PAIRS_BY_LOW * fabs(x.low));
 }
 
@@ -96,12 +100,24 @@ clarke_pairs_sum(clarke_pairs_pass *f, const clarke_step *s)
 
 /* --- multiples -------------------------------------------------------------------------------- */
 
-/* k x: a product's own rounding, and as much as the factor is off by. */
+/* x k rounded to a pair, and what that is off by, as it shows: the product of the low parts is left out, and four operations round. */
+static inline clarke_pair
+multiply(clarke_pair x, clarke_pair k, double *own)
+{
+  const clarke_pair p = clarke_two_product(x.high, k.high);
+  const double a = x.high * k.low, b = x.low * k.high, c = a + b, l = p.low + c;
+
+  *own = clarke_up_by(fabs(x.low * k.low) + CLARKE_UNIT * ((fabs(a) + fabs(b)) + (fabs(c) + fabs(l))), 8);
+  return clarke_two_sum_fast(p.high, l);
+}
+
+/* k x: a product's own rounding, and as much as the factor is off by, where it is not the constant itself. */
 clarke_status
 clarke_pairs_scale(clarke_pairs_pass *f, const clarke_step *s)
 {
   const clarke_enclosed *x = &f->value[s->in[0].value];
   clarke_enclosed *y = &f->value[s->out];
+  const double unit = s->root || s->divide ? CLARKE_PAIR_UNIT / 2 : 0;
   clarke_pair *factor;
   clarke_status status;
 
@@ -116,12 +132,15 @@ clarke_pairs_scale(clarke_pairs_pass *f, const clarke_step *s)
 
     for (size_t j = 0; j < f->n; j++) {
       const size_t e = i * f->n + j, in = from * f->n + j;
+      clarke_pair v;
+      double own;
 
       if (from == CLARKE_NONE)
         y->high[e] = y->low[e] = y->off[e] = 0;
-      else
-        clarke_enclosed_put(y, e, clarke_pair_multiply(clarke_enclosed_get(x, in), k),
-                            size * (x->off[in] + 2 * CLARKE_PAIR_UNIT * fabs(x->high[in])));
+      if (from == CLARKE_NONE)
+        continue;
+      v = multiply(clarke_enclosed_get(x, in), k, &own);
+      clarke_enclosed_put(y, e, v, own + size * (x->off[in] + unit * clarke_up_by(fabs(x->high[in]), 2)));
     }
   }
   free(factor);
@@ -130,29 +149,29 @@ clarke_pairs_scale(clarke_pairs_pass *f, const clarke_step *s)
 
 /* --- products of activations ------------------------------------------------------------------ */
 
-/* A sum of products of enclosures; with factors off by p and q one is off by |a| q + p (|c| + q). */
+/* A sum of products of enclosures; with factors off by p and q one is off by |a| q + p (|c| + q), and by its own rounding; and each addition by
+ * a unit of the sum. */
 typedef struct {
   clarke_pair sum;
-  double off, size;
+  double off;
 } product_sum;
 
 static inline void
 add_product(product_sum *r, bool first, clarke_pair a, clarke_pair c, double p, double q)
 {
-  const clarke_pair product = clarke_pair_multiply(a, c);
+  double own;
+  const clarke_pair product = multiply(a, c, &own);
 
   r->sum = first ? product : clarke_pair_add(r->sum, product);
-  r->size += fabs(a.high * c.high);
-  r->off += clarke_up_by(fabs(a.high), 2) * q + p * (clarke_up_by(fabs(c.high), 2) + q);
+  r->off += own + (clarke_up_by(fabs(a.high), 2) * q + p * (clarke_up_by(fabs(c.high), 2) + q));
+  r->off += first ? 0 : CLARKE_PAIR_UNIT * clarke_up_by(fabs(r->sum.high), 2);
 }
 
-/* Each product is off by a unit of itself, and each of n - 1 additions by a unit of the sum so far, which is no more than the sum of all
- * sizes. */
 clarke_status
 clarke_pairs_contract(clarke_pairs_pass *f, const clarke_step *s)
 {
   const clarke_enclosed *a = &f->value[s->in[0].value], *c = &f->value[s->in[1].value];
-  const double n = (double)s->contraction.inner, own = n * CLARKE_PAIR_UNIT;
+  const double n = (double)s->contraction.inner;
   clarke_enclosed *y = &f->value[s->out];
   clarke_status status = CLARKE_OK;
 
@@ -167,7 +186,7 @@ clarke_pairs_contract(clarke_pairs_pass *f, const clarke_step *s)
 
         add_product(&r, k == 0, clarke_enclosed_get(a, e), clarke_enclosed_get(c, g), a->off[e], c->off[g]);
       }
-      clarke_enclosed_put(y, i * f->n + j, r.sum, clarke_up_over(r.off + own * r.size, 4 * n + 16, 8 * n * CLARKE_PAIRS_LEAST));
+      clarke_enclosed_put(y, i * f->n + j, r.sum, clarke_up_over(r.off, 4 * n + 16, 8 * n * CLARKE_PAIRS_LEAST));
     }
   return status;
 }

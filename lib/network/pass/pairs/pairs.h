@@ -8,6 +8,8 @@
 
 /* Where a middle is larger it may have overflowed on its way: then nothing is known. */
 #define CLARKE_PAIRS_FAR 0x1p900
+/* Where a bound is less, and a kink within it, an argument is at the kink as a rule. */
+#define CLARKE_PAIRS_CLOSE 0x1p-60
 /* More than what underflow takes of an operation on such numbers, or of a few. */
 #define CLARKE_PAIRS_LEAST 0x1p-1060
 
@@ -29,6 +31,7 @@ struct clarke_pairs_pass {
   size_t **ties;
   clarke_margin **margin;
   clarke_identities *ids; /* made when windows are open */
+  size_t vague;           /* places left open whose bounds are wide */
   bool outside;           /* some argument is not certainly in its function's domain */
   clarke_error *err;
 };
@@ -77,16 +80,18 @@ clarke_pairs_negative(clarke_pair x)
 #define CLARKE_PAIRS_BY_LOW (4 * CLARKE_UNIT)
 #define CLARKE_PAIRS_BY_LOWS (5.125 * CLARKE_UNIT)
 
-/* One product more in such a sum. */
-static inline void
-clarke_pairs_add_product(double *high, double *low, double *lows, double w, double x_high, double x_low)
-{
-  const double p = w * x_high, e = __builtin_fma(w, x_high, -p), s = *high + p, t = s - *high;
-  const double q = (*high - (s - t)) + (p - t), l = *low + ((e + q) + w * x_low);
+typedef struct {
+  double high, low, lows;
+} clarke_pairs_sum_of;
 
-  *high = s;
-  *low = l;
-  *lows += fabs(l);
+/* One product more in such a sum. */
+static inline clarke_pairs_sum_of
+clarke_pairs_add_product(double high, double low, double lows, double w, double x_high, double x_low)
+{
+  const double p = w * x_high, e = __builtin_fma(w, x_high, -p), s = high + p, t = s - high;
+  const double q = (high - (s - t)) + (p - t), l = low + ((e + q) + w * x_low);
+
+  return (clarke_pairs_sum_of){s, l, lows + fabs(l)};
 }
 
 /* A distance of the feature, which is off by no more than `off`, into its sample's margin. */

@@ -59,6 +59,14 @@ static clarke_status (*const of_kind[CLARKE_STEP_KINDS])(clarke_pairs_pass *f, c
   [CLARKE_PRODUCT] = clarke_pairs_contract,  [CLARKE_ANALYTIC] = clarke_pairs_function,   [CLARKE_SOFTMAX] = clarke_pairs_softmax,
 };
 
+bool
+clarke_pairs_has(const clarke_step *s)
+{
+  if (s->kind == CLARKE_ANALYTIC)
+    return s->function == CLARKE_HELD || !clarke_step_jumps(s);
+  return of_kind[s->kind] != NULL && !(s->kind == CLARKE_SOFTMAX && s->log);
+}
+
 /* Does the pass follow the step, and its inputs? */
 static bool
 follows(const clarke_pairs_pass *f, const clarke_step *s)
@@ -66,7 +74,7 @@ follows(const clarke_pairs_pass *f, const clarke_step *s)
   for (size_t i = 0; i < s->n_in; i++)
     if (!f->g->values[s->in[i].value].constant && !f->value[s->in[i].value].known)
       return false;
-  return of_kind[s->kind] != NULL;
+  return clarke_pairs_has(s);
 }
 
 /* What is read for the last time at step i. */
@@ -82,6 +90,16 @@ drop_behind(clarke_pairs_pass *f, const size_t *last, size_t i)
     clarke_enclosed_drop(&f->value[gather->in[0].value]);
 }
 
+/* Nothing is known of the step at work. */
+static void
+leave_open(clarke_pairs_pass *f, const clarke_step *s)
+{
+  const clarke_branch *place = f->piece[f->step];
+
+  for (size_t e = 0; place != NULL && e < f->g->values[s->out].count * f->n; e++)
+    f->vague += place[e] == CLARKE_OPEN;
+}
+
 static clarke_status
 run_steps(clarke_pairs_pass *f, const bool *needed, const size_t *last, const clarke_pairs_watch *watch)
 {
@@ -95,6 +113,8 @@ run_steps(clarke_pairs_pass *f, const bool *needed, const size_t *last, const cl
       status = clarke_work_check(f->err);
       if (status == CLARKE_OK && follows(f, s))
         status = of_kind[s->kind](f, s);
+      else
+        leave_open(f, s);
       f->outside = f->outside || (clarke_step_has_domain(s) && !f->value[s->out].known);
       if (status == CLARKE_OK && watch != NULL && f->value[s->out].high != NULL)
         watch->seen(watch->context, f, s->out);
@@ -105,7 +125,7 @@ run_steps(clarke_pairs_pass *f, const bool *needed, const size_t *last, const cl
 }
 
 clarke_status
-clarke_pairs_run(clarke_branch **piece, size_t **ties, clarke_margin **margin, bool *inside, const clarke_graph *g,
+clarke_pairs_run(clarke_branch **piece, size_t **ties, clarke_margin **margin, bool *inside, size_t *vague, const clarke_graph *g,
                  const clarke_tensor *x, const clarke_pairs_watch *watch, clarke_error *err)
 {
   clarke_pairs_pass f = {.g = g, .n = x->dims[0], .x = x, .piece = piece, .ties = ties, .margin = margin, .err = err};
@@ -125,6 +145,7 @@ clarke_pairs_run(clarke_branch **piece, size_t **ties, clarke_margin **margin, b
   }
   if (status == CLARKE_OK)
     status = run_steps(&f, needed, last, watch);
+  *vague = f.vague;
   *inside = *inside && status == CLARKE_OK && !f.outside;
   for (size_t v = 0; f.value != NULL && v < g->n_values; v++)
     clarke_enclosed_drop(&f.value[v]);

@@ -12,10 +12,14 @@ typedef struct {
   void *context;
 } clarke_pairs_watch;
 
+/* Does the pass follow the step? */
+bool clarke_pairs_has(const clarke_step *s);
+
 /* x: some samples, its first axis; all where steps couple them. piece, ties and margin (NULL: not asked for), over these samples, are
  * as clarke_forward_refine has them, and so is *inside. Open places become what bounds decide strictly, or identity does of windows:
- * no kink is ever found to be touched. What the pass cannot follow stays open. */
-clarke_status clarke_pairs_run(clarke_branch **piece, size_t **ties, clarke_margin **margin, bool *inside, const clarke_graph *g,
+ * no kink is ever found to be touched. What the pass cannot follow stays open. *vague: of how many of these more bits may tell more; the others
+ * are at kinks, as a rule. */
+clarke_status clarke_pairs_run(clarke_branch **piece, size_t **ties, clarke_margin **margin, bool *inside, size_t *vague, const clarke_graph *g,
                                const clarke_tensor *x, const clarke_pairs_watch *watch, clarke_error *err);
 
 #endif

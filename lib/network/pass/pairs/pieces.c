@@ -9,6 +9,8 @@ typedef struct {
   clarke_pair kink[CLARKE_MAX_KINKS], coef[CLARKE_MAX_KINKS + 1][3];
   const double *slope; /* of PRelu, by feature through the map; NULL: none */
   const size_t *map;
+  bool plain;                     /* every piece is x, or a number */
+  bool kept[CLARKE_MAX_KINKS + 1]; /* it is x */
 } pair_pieces;
 
 static pair_pieces
@@ -23,37 +25,43 @@ pieces_of(const clarke_pairs_pass *f, const clarke_step *s)
       p.coef[i][c] = clarke_pairs_constant(clarke_pair_of(s->pieces.coef[i][c]));
   if (s->pieces.slope != CLARKE_NONE)
     p.slope = f->g->values[s->pieces.slope].real;
+  p.plain = p.slope == NULL;
+  for (size_t i = 0; i <= p.n_kinks; i++) {
+    const clarke_pair *c = p.coef[i];
+
+    p.kept[i] = c[2].high == 0 && c[0].high == 0 && c[1].high == 1 && c[1].low == 0;
+    p.plain = p.plain && (p.kept[i] || (c[2].high == 0 && c[1].high == 0));
+  }
   return p;
 }
 
-/* x less a kink as a double, and what that is off by beside x itself: an addition, the kink's own rounding, and that of the double. */
+/* x less a kink as a double, and what that is off by beside x itself. The first difference is exact, or loses u of itself, and so does the sum;
+ * the second loses u of parts that are u of x and the kink; and the kink is off. */
 static inline double
 distance_from(clarke_pair kink, clarke_pair x, double *off)
 {
-  const clarke_pair d = clarke_pair_add(x, clarke_pairs_negative(kink));
+  const double d = (x.high - kink.high) + (x.low - kink.low);
 
-  *off = clarke_up_over(4 * CLARKE_PAIR_UNIT * (fabs(x.high) + fabs(kink.high)) + clarke_taken(1, fabs(d.high)), 8, CLARKE_PAIRS_LEAST);
-  return d.high;
+  *off = clarke_up_over(4 * CLARKE_PAIR_UNIT * (fabs(x.high) + fabs(kink.high)) + clarke_taken(4, fabs(d)), 8, CLARKE_PAIRS_LEAST);
+  return d;
 }
 
-/* The piece that x lies in, if it is off by no more than `off`: only a strict inequality between finite numbers tells. */
-static clarke_branch
+/* The piece that x lies in, if it is off by no more than `off`: only a strict inequality between finite numbers tells. (No branch is guessed:
+ * signs are anyone's guess.) */
+static inline clarke_branch
 place_of(const pair_pieces *p, clarke_pair x, double off)
 {
-  size_t piece = 0;
+  int piece = 0, told = 1;
 
   for (size_t k = 0; k < p->n_kinks; k++) {
     double own;
     const double d = distance_from(p->kink[k], x, &own), away = clarke_up_by(own + off, 4);
+    const int above = d > away, below = -d > away;
 
-    if (d > away)
-      piece = k + 1;
-    else if (-d > away)
-      break;
-    else
-      return CLARKE_OPEN;
+    told &= above | below;
+    piece += above;
   }
-  return (clarke_branch)piece;
+  return told ? (clarke_branch)piece : CLARKE_OPEN;
 }
 
 /* The distances of an entry that has just been decided. */
@@ -64,8 +72,22 @@ measure(const clarke_pairs_pass *f, const pair_pieces *p, clarke_pair x, double 
     double own;
     const double d = distance_from(p->kink[k], x, &own);
 
-    clarke_pairs_measure(f, column, fabs(d), clarke_up_by(own + off, 4), feature);
+    if (!(fabs(d) - 2 * own - 2 * off > f->margin[f->step][column].most)) /* a nearer one is known */
+      clarke_pairs_measure(f, column, fabs(d), clarke_up_by(own + off, 4), feature);
   }
+}
+
+/* The sizes of all arguments, decided or not, and of kinks, into their samples' margins. */
+static void
+measure_sizes(const clarke_pairs_pass *f, const clarke_step *s, const clarke_enclosed *x)
+{
+  clarke_margin *m = f->margin != NULL ? f->margin[f->step] : NULL;
+
+  for (size_t e = 0; m != NULL && e < x->rows * f->n; e++)
+    clarke_margin_hold(&m[e % f->n], clarke_up_by(fabs(x->high[e]) + x->off[e], 4));
+  for (size_t k = 0; m != NULL && k < s->pieces.n_kinks; k++)
+    for (size_t j = 0; j < f->n; j++)
+      clarke_margin_hold(&m[j], clarke_up_by(fabs(mpq_get_d(s->pieces.kink[k])), 4));
 }
 
 static double
@@ -132,6 +154,17 @@ look_around(const pair_pieces *p, clarke_pair x, double off, size_t feature, dou
   return piece;
 }
 
+/* The value at x, which lies in that piece, of plain pieces: x, or a number that is off by a unit. */
+static inline void
+put_plain(clarke_enclosed *y, size_t e, const pair_pieces *p, size_t piece, clarke_pair x, double off)
+{
+  const clarke_pair number = p->coef[piece][0];
+  const bool kept = p->kept[piece];
+
+  clarke_enclosed_put(y, e, (clarke_pair){kept ? x.high : number.high, kept ? x.low : number.low},
+                      kept ? off : 2 * CLARKE_PAIR_UNIT * fabs(number.high));
+}
+
 /* The value at x, which lies in that piece. Or, open, anywhere near: the function is continuous, and no steeper than its pieces are as far
  * as x may be off. Then x's own piece is as good as any; which it is the distances from kinks tell, but for what these are off by. */
 static void
@@ -159,6 +192,8 @@ clarke_pairs_piecewise(clarke_pairs_pass *f, const clarke_step *s)
   const bool kinked = f->margin != NULL && !clarke_margin_is_smooth(s);
   clarke_status status = clarke_enclosed_alloc(f, y, x->rows);
 
+  if (status == CLARKE_OK)
+    measure_sizes(f, s, x);
   for (size_t i = 0; i < x->rows && status == CLARKE_OK; i++) {
     const bool measured = kinked && clarke_margin_bends(f->g, s, i);
 
@@ -169,8 +204,12 @@ clarke_pairs_piecewise(clarke_pairs_pass *f, const clarke_step *s)
         place[e] = place_of(&p, in, x->off[e]);
         if (place[e] != CLARKE_OPEN && measured)
           measure(f, &p, in, x->off[e], i, e % f->n);
+        f->vague += place[e] == CLARKE_OPEN && !(x->off[e] <= CLARKE_PAIRS_CLOSE);
       }
-      put_value(y, e, &p, place[e], in, x->off[e], i);
+      if (p.plain && place[e] >= 0)
+        put_plain(y, e, &p, (size_t)place[e], in, x->off[e]);
+      else
+        put_value(y, e, &p, place[e], in, x->off[e], i);
     }
   }
   return status;

@@ -76,12 +76,15 @@ gather(const panel *p, const columns *c, size_t b, size_t first, size_t count)
 
 /* One product more in a row of sums. */
 static inline void
-add_products(const panel *p, double w, const double *restrict high, const double *restrict low, const double *restrict size, size_t n)
+add_products(double *restrict sum, double *restrict sum_low, double *restrict lows, double *restrict sum_size, double w,
+             const double *restrict high, const double *restrict low, const double *restrict size, size_t n)
 {
-  double *restrict sum = p->sum, *restrict sum_low = p->sum_low, *restrict lows = p->sum_lows, *restrict sum_size = p->sum_size;
-
   for (size_t j = 0; j < n; j++) {
-    clarke_pairs_add_product(&sum[j], &sum_low[j], &lows[j], w, high[j], low[j]);
+    const clarke_pairs_sum_of more = clarke_pairs_add_product(sum[j], sum_low[j], lows[j], w, high[j], low[j]);
+
+    sum[j] = more.high;
+    sum_low[j] = more.low;
+    lows[j] = more.lows;
     sum_size[j] += fabs(w) * size[j];
   }
 }
@@ -96,7 +99,7 @@ multiply_row(const panel *p, const double *w, size_t stride, size_t inner, size_
   memset(p->sum_size, 0, n * sizeof *p->sum_size);
   for (size_t i = 0; i < inner; i++)
     if (w[i * stride] != 0)
-      add_products(p, w[i * stride], p->high + i * n, p->low + i * n, p->size + i * n, n);
+      add_products(p->sum, p->sum_low, p->sum_lows, p->sum_size, w[i * stride], p->high + i * n, p->low + i * n, p->size + i * n, n);
 }
 
 /* Those sums, as entries of the output from `to` on. */

@@ -104,6 +104,15 @@ measure(const clarke_pairs_pass *f, const window *w, size_t feature, size_t best
   }
 }
 
+/* The sizes of a window's entries, decided or not. */
+static void
+measure_sizes(const clarke_pairs_pass *f, const window *w)
+{
+  for (size_t p = 0; p < w->width && f->margin != NULL; p++)
+    if (w->entry[p] != CLARKE_NONE)
+      clarke_margin_hold(&f->margin[f->step][w->column], clarke_up_by(fabs(w->x->high[entry_of(w, p)]) + w->x->off[entry_of(w, p)], 4));
+}
+
 /* The largest that is seen, off by no more than the worst of the window. */
 static void
 put_largest(clarke_enclosed *y, size_t e, const window *w, size_t best)
@@ -137,8 +146,10 @@ clarke_pairs_max(clarke_pairs_pass *f, const clarke_step *s)
       if (place[e] != CLARKE_OPEN) {
         f->ties[f->step][w.column] += tied;
         measure(f, &w, e / f->n, best);
-      }
+      } else
+        f->vague += !(w.x->off[entry_of(&w, best)] <= CLARKE_PAIRS_CLOSE);
     }
+    measure_sizes(f, &w);
     put_largest(y, e, &w, best);
   }
   return status == CLARKE_OK && clarke_identities_failed(f->ids) ? clarke_no_memory(f->err) : status;
