@@ -1,6 +1,7 @@
 /* Stored tensors: bytes in, exact values out (tensor.h says what a tensor is). */
 #include "exact/tensor.h"
 #include "base/wide.h"
+#include "exact/float8.h"
 
 #include <endian.h>
 #include <math.h>
@@ -21,6 +22,8 @@ static const struct {
   [CLARKE_BOOL] = { "bool", 1, false },
   [CLARKE_I4] = { "int4", 1, false },      [CLARKE_U4] = { "uint4", 1, false },
   [CLARKE_I2] = { "int2", 1, false },      [CLARKE_U2] = { "uint2", 1, false },
+  [CLARKE_F8_E4M3FN] = { "float8e4m3fn", 1, true }, [CLARKE_F8_E4M3FNUZ] = { "float8e4m3fnuz", 1, true },
+  [CLARKE_F8_E5M2] = { "float8e5m2", 1, true },     [CLARKE_F8_E5M2FNUZ] = { "float8e5m2fnuz", 1, true },
 };
 
 static bool
@@ -198,6 +201,11 @@ real_value(clarke_dtype dtype, uint64_t word)
   case CLARKE_F32:
     memcpy(&f, &half, sizeof f);
     return (double)f;
+  case CLARKE_F8_E4M3FN:
+  case CLARKE_F8_E4M3FNUZ:
+  case CLARKE_F8_E5M2:
+  case CLARKE_F8_E5M2FNUZ:
+    return clarke_float8_value(dtype, (uint8_t)word);
   default:
     memcpy(&d, &word, sizeof d);
     return d;
@@ -290,7 +298,7 @@ decode_each(clarke_tensor *t, const unsigned char *p, bool big_endian, bool any,
       continue;
     }
     t->real[i] = real_value(t->dtype, word);
-    if (!any && !isfinite(t->real[i]))
+    if ((!any || clarke_float8_is(t->dtype)) && !isfinite(t->real[i]))
       return clarke_fail(err, CLARKE_EINPUT, "tensor %s: entry %zu is %s; it must be finite",
                          printable(t), i, isnan(t->real[i]) ? "NaN" : "infinite");
   }

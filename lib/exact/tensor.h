@@ -24,6 +24,7 @@ typedef enum {
   CLARKE_I8, CLARKE_I16, CLARKE_I32, CLARKE_I64,
   CLARKE_U8, CLARKE_U16, CLARKE_U32, CLARKE_U64, CLARKE_BOOL,
   CLARKE_I4, CLARKE_U4, CLARKE_I2, CLARKE_U2, /* in a byte each: files have several in one */
+  CLARKE_F8_E4M3FN, CLARKE_F8_E4M3FNUZ, CLARKE_F8_E5M2, CLARKE_F8_E5M2FNUZ,
 } clarke_dtype;
 
 typedef struct {

@@ -1,5 +1,6 @@
 /* ValueInfoProto: the name, element type and shape of one input or output of the graph, or of a value within. Of the last
  * what cannot be a tensor's says nothing, where an input or an output is refused. */
+#include "exact/float8.h"
 #include "format/onnx_inside.h"
 #include "base/text.h"
 
@@ -75,7 +76,7 @@ read_tensor_type(clarke_model_port *port, bool strict, clarke_wire_span span, cl
       return status;
   }
   port->typed = clarke_onnx_dtype(&port->dtype, code);
-  if (status == CLARKE_OK && !port->typed && strict)
+  if (status == CLARKE_OK && strict && (!port->typed || clarke_float8_is(port->dtype)))
     return clarke_fail(err, CLARKE_EINPUT, "element type %llu (%s) is not supported",
                        (unsigned long long)code, clarke_onnx_type_name(code));
   return status;

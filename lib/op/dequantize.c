@@ -1,5 +1,6 @@
 #include "op/dequantize.h"
 #include "op/floats.h"
+#include "exact/float8.h"
 
 #include <float.h>
 #include <math.h>
@@ -47,20 +48,30 @@ clarke_dequantizes(clarke_dtype dtype)
          || dtype >= CLARKE_I4;
 }
 
+bool
+clarke_float8_zero(clarke_dtype dtype, const double *real, size_t count)
+{
+  bool zero = clarke_float8_is(dtype) && real != NULL;
+
+  for (size_t e = 0; e < count && zero; e++)
+    zero = real[e] == 0;
+  return zero;
+}
+
 /* Is a whole number below 2^24 in size, and so a float32? */
 static bool
-is_short(int64_t integer)
+is_short(double integer)
 {
-  return integer > -(1 << 24) && integer < 1 << 24;
+  return fabs(integer) < 1 << 24;
 }
 
 double
-clarke_dequantized(int64_t integer, int64_t zero, double scale, clarke_dtype type)
+clarke_dequantized(double number, int64_t zero, double scale, clarke_dtype type)
 {
-  if (zero != 0 && !(is_short(integer) && is_short(zero)))
+  if (zero != 0 && !(is_short(number) && is_short((double)zero)))
     return NAN;
 
-  const double difference = clarke_floats_nearest((double)(integer - zero), CLARKE_F32), exact = difference * scale;
+  const double difference = clarke_floats_nearest(number - (double)zero, CLARKE_F32), exact = difference * scale;
   const double y = clarke_floats_nearest(exact, type);
   const double least = type == CLARKE_F16 ? 0x1p-14 : (double)FLT_MIN;
 
@@ -110,10 +121,12 @@ find_source(source *s, const clarke_model *m, size_t place)
   *s = (source){.x = find_tensor(m, m->n_tensors, 0, node->in[0]), .scale = find_tensor(m, m->n_tensors, place, node->in[1])};
   if (node->n_in == 3 && node->in[2][0] != '\0') {
     s->zero = find_tensor(m, m->n_tensors, place, node->in[2]);
-    if (s->zero == NULL || s->zero->integer == NULL)
+    if (s->zero != NULL && clarke_float8_zero(s->zero->dtype, s->zero->real, s->zero->count))
+      s->zero = NULL;
+    else if (s->zero == NULL || s->zero->integer == NULL)
       return false;
   }
-  if (s->x == NULL || s->x->integer == NULL || !clarke_dequantizes(s->x->dtype) || s->x->count == 0 || s->scale == NULL || s->scale->real == NULL || block < 0)
+  if (s->x == NULL || (s->x->integer == NULL && s->x->real == NULL) || !clarke_dequantizes(s->x->dtype) || s->x->count == 0 || s->scale == NULL || s->scale->real == NULL || block < 0)
     return false;
   s->layout = (clarke_quantized){.rank = s->x->rank, .block = (size_t)block,
                                  .axis = (size_t)(axis < 0 ? axis + (int64_t)s->x->rank : axis)};
@@ -132,7 +145,7 @@ fill(clarke_tensor *t, const source *s)
     const int64_t zero = s->zero != NULL ? s->zero->integer[clarke_quantized_entry(&s->layout, s->zero->count, e)] : 0;
     const double scale = s->scale->real[clarke_quantized_entry(&s->layout, s->scale->count, e)];
 
-    t->real[e] = clarke_dequantized(s->x->integer[e], zero, scale, t->dtype);
+    t->real[e] = clarke_dequantized(s->x->integer != NULL ? (double)s->x->integer[e] : s->x->real[e], zero, scale, t->dtype);
     all = isfinite(t->real[e]) && scale > 0;
   }
   return all;

@@ -17,12 +17,15 @@ const char *clarke_quantized_fits(const clarke_quantized *q, size_t rank, const 
 /* Which of the scale's entries, `count` in all, entry e of the tensor has. */
 size_t clarke_quantized_entry(const clarke_quantized *q, size_t count, size_t e);
 
-/* Is it a type of DequantizeLinear's integers: of 2, 4, 8 or 16 bits, or int32? */
+/* Is it a type of DequantizeLinear's integers: of 2, 4, 8 or 16 bits, or int32; or one of floats of 8 bits? */
 bool clarke_dequantizes(clarke_dtype dtype);
 
-/* (integer - zero) as a float32, times the scale, rounded to the scale's type. NaN where that is neither 0 nor a normal number, or
+/* A zero point of floats of 8 bits is 0 everywhere, and then as if it were left out: is that one, and is it not so? */
+bool clarke_float8_zero(clarke_dtype dtype, const double *real, size_t count);
+
+/* (number - zero) as a float32, times the scale, rounded to the scale's type. NaN where that is neither 0 nor a normal number, or
  * another one than the number that is nearest; and where there is a zero point and one of both is 2^24 in size, or more: runtimes differ. */
-double clarke_dequantized(int64_t integer, int64_t zero, double scale, clarke_dtype type);
+double clarke_dequantized(double number, int64_t zero, double scale, clarke_dtype type);
 
 /* DequantizeLinear nodes of initializers of integers, whose scale and zero point are initializers or Constant nodes, are replaced by
  * initializers, as if the file had the floats so: behind its own, in the order of the nodes. The nodes stay in their places, and are

@@ -1,6 +1,7 @@
 #include "op/floats.h"
 #include "op/axes.h"
 #include "op/integers.h"
+#include "exact/float8.h"
 #include "op/lower.h"
 
 #include <float.h>
@@ -92,6 +93,15 @@ is_castable(const clarke_lowering *low)
   const clarke_value *v = clarke_lower_has(low, 0) ? clarke_lower_value(low, 0) : NULL;
 
   return v != NULL && v->integer != NULL && (v->dtype == CLARKE_I64 || v->dtype == CLARKE_I32 || v->dtype == CLARKE_BOOL);
+}
+
+/* Is it a constant of floats of 8 bits that is no parameter? */
+static bool
+is_float8(const clarke_lowering *low)
+{
+  const clarke_value *v = clarke_lower_has(low, 0) ? clarke_lower_value(low, 0) : NULL;
+
+  return v != NULL && v->constant && v->real != NULL && clarke_float8_is(v->dtype) && !v->initializer && v->parameter == CLARKE_NONE && !v->negated;
 }
 
 /* x to the power 1/2 or -1/2; NaN where two roundings of doubles leave open which number of the type is nearest. */
@@ -209,13 +219,23 @@ is_rounded_twice(double exact, double nearest, clarke_dtype dtype)
          && clarke_floats_nearest(clarke_floats_nearest(exact, CLARKE_F32), dtype) != nearest;
 }
 
+/* The nearest number of a type of 8 bits, also by way of float32; NaN where there is none. */
+static double
+cast_float8(const clarke_lowering *low, double exact, clarke_dtype dtype)
+{
+  const double y = clarke_float8_nearest(dtype, exact), back = clarke_float8_nearest(dtype, clarke_floats_nearest(exact, CLARKE_F32));
+  const bool cut_off = clarke_lower_int(low, "saturate", 1) == 0 && fabs(exact) > clarke_float8_nearest(dtype, FLT_MAX);
+
+  return isfinite(exact) && y == back && !cut_off ? y : NAN;
+}
+
 clarke_status
 clarke_lower_floats_cast(clarke_lowering *low, clarke_dtype dtype, clarke_error *err)
 {
   size_t rank, dims[CLARKE_MAX_RANK];
   const clarke_value *x, *out;
 
-  if (!clarke_lower_of_floats(low) && !is_castable(low))
+  if (!clarke_lower_of_floats(low) && !is_castable(low) && !is_float8(low))
     return clarke_lower_fail(low, err, "only constants of INT64, INT32 and truth values, and floats that are no parameters, become "
                                        "floats. Export with torch.onnx.export(dynamo=True), which folds other constants; or record "
                                        "the training step (clarke.record)");
@@ -229,6 +249,12 @@ clarke_lower_floats_cast(clarke_lowering *low, clarke_dtype dtype, clarke_error 
     const double exact = x->integer != NULL ? of_integer(x->integer[f], dtype) : x->real[f];
     const bool odd = x->integer == NULL && !isfinite(exact);
 
+    if (clarke_float8_is(dtype)) {
+      out->real[f] = cast_float8(low, exact, dtype);
+      if (isnan(out->real[f]))
+        return clarke_lower_fail(low, err, "entry %zu becomes no number of 8 bits, or another one by way of float32", f);
+      continue;
+    }
     out->real[f] = clarke_floats_nearest(exact, dtype);
     if (is_rounded_twice(exact, out->real[f], dtype))
       return clarke_lower_fail(low, err, "entry %zu: by way of float32, as runtimes cast, it is another number than the nearest", f);

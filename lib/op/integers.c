@@ -344,11 +344,12 @@ clarke_lower_integers_joined(clarke_lowering *low, clarke_error *err)
   return CLARKE_OK;
 }
 
-#define MOST_TYPES 17
+#define MOST_TYPES 21
 
 /* The types of numbers, as files count them; the others are texts, or complex. */
 static const clarke_dtype types[MOST_TYPES] = {[1] = CLARKE_F32, [6] = CLARKE_I32, [7] = CLARKE_I64, [9] = CLARKE_BOOL,
-                                               [10] = CLARKE_F16, [11] = CLARKE_F64, [16] = CLARKE_BF16};
+                                               [10] = CLARKE_F16, [11] = CLARKE_F64, [16] = CLARKE_BF16, [17] = CLARKE_F8_E4M3FN,
+                                               [18] = CLARKE_F8_E4M3FNUZ, [19] = CLARKE_F8_E5M2, [20] = CLARKE_F8_E5M2FNUZ};
 
 /* Integers and truth values, also of whole floats, as another type that holds them. */
 static clarke_status
@@ -392,9 +393,15 @@ cast_to(clarke_lowering *low, int64_t to, clarke_error *err)
 {
   const clarke_value *x = clarke_lower_has(low, 0) ? clarke_lower_value(low, 0) : NULL;
   const bool known = to == 1 || to == 6 || to == 7 || to == 9 || to == 10 || to == 11 || to == 16;
+  const bool eighth = to >= 17 && to <= 20;
   const bool kept = x != NULL && x->integer == NULL && (!x->constant || x->initializer || x->parameter != CLARKE_NONE);
   const clarke_dtype dtype = known ? types[to] : CLARKE_F32;
 
+  if (kept && (eighth || (!x->constant && x->holds == CLARKE_HOLDS_FLOAT8 && !clarke_floats_are(dtype))))
+    return clarke_lower_fail(low, err, "floats of 8 bits are made of constants that are no parameters, or by QuantizeLinear; and become larger "
+                                       "floats alone");
+  if (x != NULL && eighth)
+    return clarke_lower_floats_cast(low, types[to], err);
   if (kept && !x->constant && x->holds != CLARKE_HOLDS_FLOATS && known && (clarke_floats_are(dtype) || dtype == CLARKE_I64 || dtype == CLARKE_I32))
     return copy_as(low, clarke_floats_are(dtype) ? CLARKE_HOLDS_FLOATS : CLARKE_HOLDS_INTEGERS, err);
   if (kept && x->excluded != NULL && known && !clarke_floats_are(dtype))

@@ -127,7 +127,10 @@ check_held(const clarke_lowering *low, clarke_error *err)
   static const char *const takes[] = {[CLARKE_HOLDS_TRUTHS] = " And Or Not Where Equal Cast CastLike ",
                                       [CLARKE_HOLDS_INTEGERS] =
                                           " Where Equal Less LessOrEqual Greater GreaterOrEqual Cast CastLike "
-                                          "QuantizeLinear DequantizeLinear QLinearConv QLinearMatMul ConvInteger MatMulInteger Add "};
+                                          "QuantizeLinear DequantizeLinear QLinearConv QLinearMatMul ConvInteger MatMulInteger Add ",
+                                      [CLARKE_HOLDS_FLOAT8] = " Cast CastLike DequantizeLinear "};
+  static const char *const what[] = {[CLARKE_HOLDS_TRUTHS] = "truth values", [CLARKE_HOLDS_INTEGERS] = "integers",
+                                     [CLARKE_HOLDS_FLOAT8] = "floats of 8 bits"};
   char name[66];
 
   snprintf(name, sizeof name, " %.63s ", low->node->op_type);
@@ -140,7 +143,7 @@ check_held(const clarke_lowering *low, clarke_error *err)
       return clarke_lower_fail(low, err,
                                "input '%s' holds %s that are computed of activations, which this operator does not take: "
                                "Cast it to floats before",
-                               low->node->in[i], v->holds == CLARKE_HOLDS_TRUTHS ? "truth values" : "integers");
+                               low->node->in[i], what[v->holds]);
   }
   return CLARKE_OK;
 }

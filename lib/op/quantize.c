@@ -2,6 +2,7 @@
  * type's numbers. Both are nodes within the node. */
 #include "op/quantize.h"
 #include "op/axes.h"
+#include "op/float8.h"
 #include "op/lower.h"
 #include "op/node.h"
 #include "op/quotient.h"
@@ -66,7 +67,7 @@ clarke_whole_as_floats(clarke_lowering *low, size_t value, clarke_error *err)
 {
   const clarke_attr to = clarke_inner_int("to", 1);
 
-  if (value == CLARKE_NONE || low->graph->values[value].holds != CLARKE_HOLDS_INTEGERS)
+  if (value == CLARKE_NONE || low->graph->values[value].holds == CLARKE_HOLDS_FLOATS || low->graph->values[value].holds == CLARKE_HOLDS_TRUTHS)
     return value;
   return clarke_inner_node(low, "Cast", &value, 1, &to, 1, err);
 }
@@ -121,10 +122,22 @@ clarke_quantized_scale(clarke_lowering *low, const clarke_quantized *q, size_t i
   return spread_constant(low, q, i, err);
 }
 
+/* Is the zero point, input i, a constant of floats of 8 bits that are all 0? It is no parameter. */
+static bool
+is_float8_zero(clarke_lowering *low, size_t i)
+{
+  clarke_value *v = clarke_lower_has(low, i) ? &low->graph->values[low->in[i]] : NULL;
+  const bool zero = v != NULL && v->constant && clarke_float8_zero(v->dtype, v->real, v->count);
+
+  if (zero)
+    v->bound = true;
+  return zero;
+}
+
 size_t
 clarke_quantized_shift(clarke_lowering *low, const clarke_quantized *q, size_t i, clarke_error *err)
 {
-  if (!clarke_lower_has(low, i))
+  if (!clarke_lower_has(low, i) || is_float8_zero(low, i))
     return clarke_inner_number(low, 0, err);
   if (!clarke_lower_value(low, i)->constant)
     return spread_activation(low, q, i, err);
@@ -168,7 +181,7 @@ clarke_quantized_range(const clarke_lowering *low, size_t i, double *least, doub
   while (t < N_TYPES && types[t].code != code)
     t++;
   if (t == N_TYPES || (named != 0 && named != code))
-    return clarke_lower_fail(low, err, "it makes no integers of 2, 4, 8 or 16 bits, or its zero point is of another type");
+    return clarke_lower_fail(low, err, "it makes neither integers of 2, 4, 8 or 16 bits nor floats of 8, or its zero point is of another type");
   *least = types[t].negative ? -ldexp(1, types[t].bits - 1) : 0;
   *most = ldexp(1, types[t].bits - types[t].negative) - 1;
   return CLARKE_OK;
@@ -260,13 +273,29 @@ clarke_quantized_value(clarke_lowering *low, size_t x, size_t scale, size_t shif
   return y;
 }
 
+/* x / scale, rounded to floats of 8 bits. */
+static size_t
+float8_value(clarke_lowering *low, size_t scale, clarke_dtype type, clarke_error *err)
+{
+  if (clarke_lower_has(low, 2) && !is_float8_zero(low, 2)) {
+    clarke_lower_fail(low, err, "input 2, a zero point of floats of 8 bits, is not 0");
+    return CLARKE_NONE;
+  }
+  if (clarke_lower_int(low, "saturate", 1) == 0) {
+    clarke_lower_fail(low, err, "saturate is 0: numbers beyond the largest become no numbers");
+    return CLARKE_NONE;
+  }
+  return clarke_float8_quantized(low, clarke_inner_of(low, "Div", low->in[0], scale, err), type, err);
+}
+
 static clarke_status
 lower_quantize(clarke_lowering *low, clarke_error *err)
 {
+  const clarke_dtype type = clarke_float8_made(low, 2);
   clarke_quantized q;
-  double least, most;
+  double least = 0, most = 0;
   size_t scale, shift;
-  clarke_status status = clarke_quantized_range(low, 2, &least, &most, err);
+  clarke_status status = clarke_float8_is(type) ? CLARKE_OK : clarke_quantized_range(low, 2, &least, &most, err);
 
   if (status == CLARKE_OK)
     status = clarke_lower_first(low, err);
@@ -276,6 +305,8 @@ lower_quantize(clarke_lowering *low, clarke_error *err)
     return status;
   low->in[0] = clarke_whole_as_floats(low, low->in[0], err);
   scale = low->in[0] != CLARKE_NONE ? clarke_quantized_scale(low, &q, 1, err) : CLARKE_NONE;
+  if (clarke_float8_is(type))
+    return clarke_inner_done(low, 0, scale != CLARKE_NONE ? float8_value(low, scale, type, err) : scale, err);
   shift = scale != CLARKE_NONE ? clarke_quantized_shift(low, &q, 2, err) : CLARKE_NONE;
   return clarke_inner_done(low, 0, shift != CLARKE_NONE ? clarke_quantized_value(low, low->in[0], scale, shift, least, most, err) : shift, err);
 }
@@ -295,6 +326,8 @@ dequantize_constants(clarke_lowering *low, const clarke_quantized *q, clarke_err
     const clarke_value *v = clarke_lower_has(low, i) ? clarke_lower_value(low, i) : NULL;
 
     wrong = v != NULL ? clarke_quantized_fits(q, v->rank, v->dims, v->count) : NULL;
+    if (wrong == NULL && i == 2 && is_float8_zero(low, 2))
+      continue;
     if (wrong != NULL || (v != NULL && (i == 1 ? v->real : NULL) == NULL && v->integer == NULL))
       return clarke_lower_fail(low, err, "%s", wrong != NULL ? wrong : "its zero point holds no integers");
     if (v != NULL && v->real != NULL)
@@ -306,10 +339,10 @@ dequantize_constants(clarke_lowering *low, const clarke_quantized *q, clarke_err
     return clarke_inner_failed(err);
   x = clarke_lower_value(low, 0);
   scale = clarke_lower_value(low, 1);
-  zero = clarke_lower_has(low, 2) ? clarke_lower_value(low, 2) : NULL;
+  zero = clarke_lower_has(low, 2) && !is_float8_zero(low, 2) ? clarke_lower_value(low, 2) : NULL;
   low->graph->values[value].dtype = scale->dtype;
   for (size_t e = 0; e < x->count; e++) {
-    const double y = clarke_dequantized(x->integer[e], zero != NULL ? zero->integer[clarke_quantized_entry(q, zero->count, e)] : 0,
+    const double y = clarke_dequantized(number_of(x, e), zero != NULL ? zero->integer[clarke_quantized_entry(q, zero->count, e)] : 0,
                                         scale->real[clarke_quantized_entry(q, scale->count, e)], scale->dtype);
 
     if (isnan(y))
@@ -336,7 +369,7 @@ stored_numbers(clarke_lowering *low, const clarke_quantized *q, size_t i, size_t
   z = zero != CLARKE_NONE ? &low->graph->values[zero] : NULL;
   for (size_t e = 0; e < x->count; e++)
     low->graph->values[value].real[e]
-        = (double)x->integer[e] - (z != NULL ? (double)z->integer[clarke_quantized_entry(q, z->count, e)] : 0);
+        = number_of(x, e) - (z != NULL ? (double)z->integer[clarke_quantized_entry(q, z->count, e)] : 0);
   return value;
 }
 
@@ -350,7 +383,7 @@ clarke_quantized_difference(clarke_lowering *low, const clarke_quantized *q, siz
   if (shift == CLARKE_NONE)
     return shift;
   if (stored && (!shifted || low->graph->values[shift].constant))
-    return stored_numbers(low, q, i, shifted ? low->in[zero] : CLARKE_NONE, err);
+    return stored_numbers(low, q, i, shifted && !is_float8_zero(low, zero) ? low->in[zero] : CLARKE_NONE, err);
   x = stored ? stored_numbers(low, q, i, CLARKE_NONE, err) : clarke_whole_as_floats(low, x, err);
   return clarke_inner_of(low, "Sub", x, shift, err);
 }
@@ -363,9 +396,9 @@ lower_dequantize(clarke_lowering *low, clarke_error *err)
   size_t scale, y;
   clarke_status status = CLARKE_OK;
 
-  if (x == NULL || (x->constant ? x->integer == NULL || !clarke_dequantizes(x->dtype) : x->holds != CLARKE_HOLDS_INTEGERS)
+  if (x == NULL || (x->constant ? !clarke_dequantizes(x->dtype) : x->holds != CLARKE_HOLDS_INTEGERS && x->holds != CLARKE_HOLDS_FLOAT8)
       || clarke_lower_int(low, "output_dtype", 0) != 0)
-    return clarke_lower_fail(low, err, "input 0 holds no integers of a type that is read, or output_dtype is given");
+    return clarke_lower_fail(low, err, "input 0 holds no integers or floats of 8 bits, of a type that is read, or output_dtype is given");
   status = read_layout(low, 0, &q, err);
   if (status != CLARKE_OK)
     return status;

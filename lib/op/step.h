@@ -56,7 +56,7 @@ typedef struct {
 } clarke_batch_axis;
 
 /* What the numbers of an activation are: floats; truth values, 0 and 1; integers. */
-typedef enum { CLARKE_HOLDS_FLOATS, CLARKE_HOLDS_TRUTHS, CLARKE_HOLDS_INTEGERS } clarke_holds;
+typedef enum { CLARKE_HOLDS_FLOATS, CLARKE_HOLDS_TRUTHS, CLARKE_HOLDS_INTEGERS, CLARKE_HOLDS_FLOAT8 } clarke_holds;
 
 typedef struct {
   char *name;

@@ -1,4 +1,5 @@
 #include "op/types.h"
+#include "exact/float8.h"
 
 #include "op/operator.h"
 
@@ -163,7 +164,7 @@ type_numbered(int64_t code)
 {
   static const int type[CODES] = {UNKNOWN, CLARKE_F32, CLARKE_U8, CLARKE_I8, CLARKE_U16, CLARKE_I16, CLARKE_I32, CLARKE_I64, UNKNOWN,
                              CLARKE_BOOL, CLARKE_F16, CLARKE_F64, CLARKE_U32, CLARKE_U64, UNKNOWN, UNKNOWN, CLARKE_BF16,
-                             UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, CLARKE_U4, CLARKE_I4, UNKNOWN, UNKNOWN, CLARKE_U2, CLARKE_I2};
+                             CLARKE_F8_E4M3FN, CLARKE_F8_E4M3FNUZ, CLARKE_F8_E5M2, CLARKE_F8_E5M2FNUZ, CLARKE_U4, CLARKE_I4, UNKNOWN, UNKNOWN, CLARKE_U2, CLARKE_I2};
 
   return code > 0 && code < CODES ? type[code] : UNKNOWN;
 }
@@ -218,6 +219,17 @@ takes_bytes(const char *op)
   return strncmp(op, "QLinear", 7) == 0 || strcmp(op, "ConvInteger") == 0 || strcmp(op, "MatMulInteger") == 0;
 }
 
+/* Does ONNX have the operator for floats of 8 bits? */
+static bool
+takes_float8(const char *op)
+{
+  char name[66];
+
+  snprintf(name, sizeof name, " %.63s ", op);
+  return strstr(" Cast CastLike QuantizeLinear DequantizeLinear Identity Reshape Transpose Flatten Squeeze Unsqueeze Shape Size If Loop ", name)
+         != NULL;
+}
+
 static clarke_status
 fail_at(const typing *t, const clarke_model_node *node, const char *why, clarke_error *err)
 {
@@ -235,6 +247,8 @@ check_input(const typing *t, const clarke_model_node *node, char letter, const t
 
   if (standing && takes_bytes(node->op_type) && v->type != CLARKE_U8 && v->type != CLARKE_I8)
     want = "int8 or uint8";
+  if (v->type != UNKNOWN && clarke_float8_is((clarke_dtype)v->type) && !takes_float8(node->op_type))
+    want = "no floats of 8 bits";
   if (want != NULL) {
     snprintf(why, sizeof why, "input '%.100s' is %s; ONNX wants %s there. Cast it (a Cast node), or export the model anew",
              v->name, name, want);

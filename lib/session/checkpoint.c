@@ -181,7 +181,7 @@ clarke_checkpoint_provable(const clarke_audit_session *s, clarke_error *err)
   if (s->params.name == NULL || s->params_stored)
     return CLARKE_OK;
   return clarke_fail(err, CLARKE_EINPUT, "%s: a proof needs the checkpoint as one file, .safetensors or as numpy.savez "
-                     "writes it, with the model's own names (the checker neither unpickles nor decompresses, and takes no "
+                     "writes it, with the model's own names alone (the checker neither unpickles nor decompresses, and takes no "
                      "prefix off)", s->params.name);
 }
 
@@ -204,6 +204,72 @@ leave_out(clarke_tensors *ts, const clarke_audit_session *s)
   ts->n = kept;
 }
 
+static double
+entry_of(const clarke_tensor *t, size_t e)
+{
+  return t->packed != NULL ? (double)clarke_f32_at(t->packed, e) : t->real[e];
+}
+
+static bool
+is_parameter(const clarke_graph *g, const char *name)
+{
+  for (size_t p = 0; p < g->n_parameters; p++)
+    if (strcmp(g->parameters[p].name, name) == 0)
+      return true;
+  return false;
+}
+
+/* Are both of one shape and of the same entries, which are not all one number? */
+static bool
+is_copy(const clarke_tensor *a, const clarke_tensor *b)
+{
+  bool one = true;
+
+  if (a->rank != b->rank || memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) != 0 || (b->real == NULL && b->packed == NULL))
+    return false;
+  for (size_t e = 0; e < a->count; e++) {
+    if (entry_of(a, e) != entry_of(b, e))
+      return false;
+    one = one && entry_of(a, e) == entry_of(a, 0);
+  }
+  return !one;
+}
+
+/* The further name of a tensor that is a parameter under another one. Tensors of one number, as biases are at first, may be equal by
+ * chance, and so may statistics. */
+static bool
+is_further_name(const clarke_tensors *ts, size_t i, const clarke_graph *g)
+{
+  const clarke_tensor *t = &ts->tensor[i];
+
+  if ((t->real == NULL && t->packed == NULL) || is_parameter(g, t->name) || clarke_ends_with(t->name, ".running_mean") || clarke_ends_with(t->name, ".running_var"))
+    return false;
+  for (size_t k = 0; k < ts->n; k++)
+    if (k != i && is_parameter(g, ts->tensor[k].name) && is_copy(t, &ts->tensor[k]))
+      return true;
+  return false;
+}
+
+/* Tied weights have several names in a state dict, and one in a model. True where there are some. */
+static bool
+leave_out_tied(clarke_tensors *ts, const clarke_graph *g)
+{
+  size_t kept = 0, n = ts->n;
+  bool *tied = calloc(n + 1, sizeof *tied); /* without room for it nothing is left out, and the names do not fit */
+
+  for (size_t i = 0; i < n && tied != NULL; i++)
+    tied[i] = is_further_name(ts, i, g);
+  for (size_t i = 0; i < n && tied != NULL; i++)
+    if (tied[i])
+      clarke_tensor_clear(&ts->tensor[i]);
+    else
+      ts->tensor[kept++] = ts->tensor[i];
+  if (tied != NULL)
+    ts->n = kept;
+  free(tied);
+  return ts->n < n;
+}
+
 clarke_status
 clarke_checkpoint_read(clarke_audit_session *s, const clarke_audit_request *r, clarke_error *err)
 {
@@ -217,11 +283,13 @@ clarke_checkpoint_read(clarke_audit_session *s, const clarke_audit_request *r, c
   status = clarke_checkpoint_tensors(&tensors, &s->params_stored, r->params_path, r->params_key, r->params, err);
   if (status == CLARKE_OK)
     status = match_prefixes(&renamed, &tensors, &s->graph, err);
+  if (status == CLARKE_OK)
+    leave_out(&tensors, s);
+  if (status == CLARKE_OK && leave_out_tied(&tensors, &s->graph))
+    renamed = true;
   s->params_stored = s->params_stored && !renamed;
   if (status == CLARKE_OK && r->provable)
     status = clarke_checkpoint_provable(s, err);
-  if (status == CLARKE_OK)
-    leave_out(&tensors, s);
   if (status == CLARKE_OK)
     status = clarke_graph_replace(&s->graph, tensors.tensor, tensors.n, s->params.name, err);
   clarke_tensors_clear(&tensors);

@@ -1,5 +1,6 @@
 /* Tensors: every 16-bit float against its definition, wider floats and integers by round trips,
  * and what must be refused. */
+#include "exact/float8.h"
 #include "exact/tensor.h"
 #include "../suite.h"
 
@@ -41,6 +42,50 @@ START_TEST(small_floats)
       ck_assert(!isfinite(brain));
     else
       ck_assert(brain == (double)same && !signbit(brain) == !signbit(same));
+  }
+}
+END_TEST
+
+/* E5M2 is the upper byte of a half. With one zero the exponent is one less; then, and in E4M3FN, the largest one is a number's, too. */
+START_TEST(floats_of_8_bits)
+{
+  for (unsigned code = 0; code < 256; code++) {
+    const double fn = clarke_float8_value(CLARKE_F8_E4M3FN, (uint8_t)code), half = clarke_f16_value((uint16_t)(code << 8));
+    const double e5m2 = clarke_float8_value(CLARKE_F8_E5M2, (uint8_t)code);
+    const double four = clarke_float8_value(CLARKE_F8_E4M3FNUZ, (uint8_t)code), five = clarke_float8_value(CLARKE_F8_E5M2FNUZ, (uint8_t)code);
+
+    ck_assert((code & 0x7f) == 0x7f ? isnan(fn) : fn == by_definition(code, 4, 3));
+    ck_assert(isnan(half) ? isnan(e5m2) : e5m2 == half);
+    ck_assert(code == 0x80 ? isnan(four) : four == by_definition(code, 4, 3) / 2);
+    ck_assert(code == 0x80 ? isnan(five) : five == by_definition(code, 5, 2) / 2);
+  }
+  ck_assert(clarke_float8_is(CLARKE_F8_E4M3FN) && clarke_float8_is(CLARKE_F8_E5M2FNUZ));
+  ck_assert(!clarke_float8_is(CLARKE_F16) && !clarke_float8_is(CLARKE_U2) && !clarke_float8_is(CLARKE_U8));
+}
+END_TEST
+
+START_TEST(nearest_of_8_bits)
+{
+  static const size_t count[] = {253, 255, 247, 255}; /* two codes are zeros, if not one */
+  static const double most[] = {448, 240, 57344, 57344};
+
+  for (unsigned t = 0; t < 4; t++) {
+    const clarke_dtype type = CLARKE_F8_E4M3FN + t;
+    double number[CLARKE_FLOAT8_MOST];
+    bool even[CLARKE_FLOAT8_MOST];
+    const size_t n = clarke_float8_grid(type, number, even);
+
+    ck_assert_uint_eq(n, count[t]);
+    ck_assert(number[n - 1] == most[t] && number[0] == -most[t]);
+    for (size_t i = 0; i + 1 < n; i++) {
+      const double middle = (number[i] + number[i + 1]) / 2, step = (number[i + 1] - number[i]) / 8;
+
+      ck_assert(step > 0 && even[i] != even[i + 1]);
+      ck_assert(clarke_float8_nearest(type, number[i]) == number[i]);
+      ck_assert(clarke_float8_nearest(type, middle - step) == number[i] && clarke_float8_nearest(type, middle + step) == number[i + 1]);
+      ck_assert(clarke_float8_nearest(type, middle) == number[even[i] ? i : i + 1]);
+    }
+    ck_assert(clarke_float8_nearest(type, 1e9) == most[t] && clarke_float8_nearest(type, -1e9) == -most[t]);
   }
 }
 END_TEST
@@ -190,6 +235,8 @@ main(void)
   TCase *tests = tests_of("tensor");
 
   tcase_add_test(tests, small_floats);
+  tcase_add_test(tests, floats_of_8_bits);
+  tcase_add_test(tests, nearest_of_8_bits);
   tcase_add_test(tests, wide_floats);
   tcase_add_test(tests, integers);
   tcase_add_test(tests, refused);

@@ -218,7 +218,8 @@ static void spoil_packed_long(parts *p)
   put_bytes(&p->tensor, 7, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f", 10);
 }
 static void spoil_string_tensor(parts *p) { retype(p, 8, 1), put_string(&p->tensor, 6, "a"); }
-static void spoil_float8(parts *p) { retype(p, 17, 1), put_bytes(&p->tensor, 9, "a", 1); }
+static void spoil_float8(parts *p) { retype(p, 17, 1), put_bytes(&p->tensor, 9, "\x7f", 1); }
+static void spoil_float4(parts *p) { retype(p, 23, 1), put_bytes(&p->tensor, 9, "a", 1); }
 static void spoil_new_type(parts *p) { retype(p, 1000, 1); }
 static void
 put_external(parts *p, const char *key, const char *value)
@@ -514,7 +515,8 @@ static const struct {
   { spoil_packed_varint, "runs past the end" },
   { spoil_packed_long, "longer than 64 bits" },
   { spoil_string_tensor, "tensor \"w\": element type 8 (STRING)" },
-  { spoil_float8, "tensor \"w\": element type 17 (FLOAT8E4M3FN)" },
+  { spoil_float8, "tensor w: entry 0 is NaN; it must be finite" },
+  { spoil_float4, "tensor \"w\": element type 23 (FLOAT4E2M1)" },
   { spoil_new_type, "tensor \"w\": element type 1000" },
   { spoil_external, "tensor \"w\": external_data names no location" },
   { spoil_external_entry, "tensor \"w\"|external_data has a key given twice, or other" },

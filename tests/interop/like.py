@@ -176,6 +176,22 @@ with tempfile.TemporaryDirectory() as scratch:
     torch.nn.functional.cross_entropy(second(torch.from_numpy(x).double()), torch.from_numpy(y)).backward()
     ours = load_file(Path(scratch, "g.safetensors"))
     expect(all(np.allclose(ours[k], p.grad.numpy(), rtol=1e-6, atol=1e-12) for k, p in second.named_parameters()), "the second's gradient")
+    # the same weights as other programs save them
+    torch.save({"state_dict": {"module._orig_mod." + k: t for k, t in state.items()}}, Path(scratch, "wrapped.pth"))
+    np.savez(Path(scratch, "arrays.npz"), **{k: t.numpy() for k, t in state.items()})
+    torch.save(state, Path(scratch, "old.pth"), _use_new_zipfile_serialization=False)
+    wanted = load_file(next(Path(scratch, "run0").glob("*.gradients.safetensors")))
+    for weights in "wrapped.pth", "arrays.npz", "old.pth":
+        status, out, error = like(scratch, "nets:net", weights, "b.npz", weights + "-run")
+        held = load_file(next(Path(scratch, weights + "-run").glob("*.gradients.safetensors"))) if status == 0 else {}
+        expect(held.keys() == wanted.keys() and all(np.array_equal(held[k], wanted[k]) for k in held), f"{weights}: {status} {out} {error}")
+    torch.save({"module." + k if "0" in k else k: t for k, t in state.items()}, Path(scratch, "some.pth"))
+    np.savez(Path(scratch, "objects.npz"), a=np.array([{}], dtype=object))
+    torch.jit.script(nets.net()).save(Path(scratch, "script.pt"))
+    for weights, says in [("some.pth", "it has not ['0.bias', '0.weight']"), ("objects.npz", "no state dict from it"),
+                          ("script.pt", "with code in it, which is not run")]:
+        status, out, error = like(scratch, "nets:net", weights, "b.npz", "refused")
+        expect(status == 2 and says in error and not Path(scratch, "refused").exists(), f"{weights}: {status} {out} {error}")
     # names of one tensor: a file that has one of them
     torch.save({"a.weight": torch.eye(4)}, Path(scratch, "once.pth"))
     status, out, error = like(scratch, "nets:tied", "once.pth", "b.npy", "tied")

@@ -38,7 +38,7 @@ REASONS = {
         "no constants of|no list of integers|be constants? |arithmetic between constants|takes a negated|is a negated constant",
     MIXED: "the batch|without a batch axis|a crop of the samples|each sample|samples|of constants, of|along the batch axis|mixed",
     "outputs that are not made": "only the first output|is computed by no node|^choose another",
-    "what is computed of constants": "become floats of any type|become float32|no parameters, become floats|constants are joined|are computed|no integer of the type|"
+    "what is computed of constants": "becomes no number of 8 bits|become floats of any type|become float32|no parameters, become floats|constants are joined|are computed|no integer of the type|"
         "no number, or too large|"
         "value is no 64-bit|must be integers",
     "entries that are minus infinity": "minus infinity|an infinite number or NaN",

@@ -23,10 +23,11 @@
 static FILE *to; /* where all is printed */
 
 static const char *const type_names[] = {
-  [CLARKE_F16] = "F16", [CLARKE_BF16] = "BF16", [CLARKE_F32] = "F32", [CLARKE_F64] = "F64",
+  [CLARKE_F8_E4M3FN] = "F8E4M3FN", [CLARKE_F8_E4M3FNUZ] = "F8E4M3FNUZ", [CLARKE_F8_E5M2] = "F8E5M2",
+  [CLARKE_F8_E5M2FNUZ] = "F8E5M2FNUZ", [CLARKE_F16] = "F16", [CLARKE_BF16] = "BF16", [CLARKE_F32] = "F32", [CLARKE_F64] = "F64",
   [CLARKE_I8] = "I8",   [CLARKE_I16] = "I16",   [CLARKE_I32] = "I32", [CLARKE_I64] = "I64",
   [CLARKE_U8] = "U8",   [CLARKE_U16] = "U16",   [CLARKE_U32] = "U32", [CLARKE_U64] = "U64",
-  [CLARKE_BOOL] = "BOOL",
+  [CLARKE_BOOL] = "BOOL", [CLARKE_I4] = "I4",   [CLARKE_U4] = "U4",   [CLARKE_I2] = "I2",   [CLARKE_U2] = "U2",
 };
 
 static void

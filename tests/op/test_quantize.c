@@ -2,6 +2,7 @@
 #include "steps.h"
 #include "node.h"
 
+#include "op/float8.h"
 #include "op/floats.h"
 #include "op/qlinear.h"
 #include "op/quantize.h"
@@ -318,7 +319,7 @@ START_TEST(what_does_not_fit_is_refused)
   says(error.text, "holds no integers");
   g.values[2].dtype = CLARKE_I32;
   ck_assert_int_eq(clarke_quantized_range(&low, 2, &least, &most, &error), CLARKE_EINPUT);
-  says(error.text, "no integers of 2, 4, 8 or 16 bits");
+  says(error.text, "neither integers of 2, 4, 8 or 16 bits nor floats of 8");
 }
 END_TEST
 
@@ -360,6 +361,38 @@ START_TEST(rules_have_names)
 END_TEST
 
 /* What is passed has kinks at the ends, with the numbers of whether AD passes a gradient there; y's numbers are added as constants. */
+START_TEST(floats_of_8_bits_are_rounded_to)
+{
+  static const double x[] = {-1000, -9.5, -0x1p-10, 0, 0x1p-10, 1.0625, 1.1875, 17, 19, 464, 1000};
+  static const double expected[] = {-448, -10, 0, 0, 0, 1, 1.25, 16, 20, 448, 448};
+  steps_run run;
+  size_t y;
+
+  give(0, false, x, 11);
+  give(2, true, (double[]){0}, 1);
+  g.values[2].dtype = CLARKE_F8_E4M3FN;
+  low.in[1] = CLARKE_NONE;
+  ck_assert_int_eq(clarke_float8_made(&low, 2), CLARKE_F8_E4M3FN);
+  ck_assert(!clarke_float8_is(clarke_float8_made(&low, 1)));
+  ck_assert(clarke_float8_zero(CLARKE_F8_E4M3FN, (double[]){0, -0.0}, 2) && !clarke_float8_zero(CLARKE_F8_E4M3FN, (double[]){0, 1}, 2));
+  ck_assert(!clarke_float8_zero(CLARKE_F32, (double[]){0}, 1) && !clarke_float8_zero(CLARKE_F8_E5M2, NULL, 1));
+  y = clarke_float8_quantized(&low, 0, CLARKE_F8_E4M3FN, &error);
+  ck_assert_msg(y != CLARKE_NONE, "%s", error.text);
+  ck_assert_int_eq(g.values[y].holds, CLARKE_HOLDS_FLOAT8);
+  steps_begin(&run, &g);
+  for (size_t e = 0; e < 11; e++)
+    mpq_set_d(run.value[0][e], x[e]);
+  for (size_t i = 0; i < g.n_steps; i++)
+    for (size_t f = 0; f < g.values[g.steps[i].out].count; f++) {
+      mpq_set_ui(run.value[g.steps[i].out][f], 0, 1);
+      steps_one(&run, &g.steps[i], f);
+    }
+  for (size_t e = 0; e < 11; e++)
+    ck_assert_msg(mpq_get_d(run.value[y][e]) == expected[e], "entry %zu: %g", e, mpq_get_d(run.value[y][e]));
+  steps_end(&run);
+}
+END_TEST
+
 START_TEST(what_is_passed_has_ends)
 {
   const double end[2] = {-1.5, 2};
@@ -409,5 +442,6 @@ main(void)
   tcase_add_test(nodes, scales_are_computed);
   tcase_add_test(nodes, rules_have_names);
   tcase_add_test(nodes, what_is_passed_has_ends);
+  tcase_add_test(nodes, floats_of_8_bits_are_rounded_to);
   return run_tests();
 }

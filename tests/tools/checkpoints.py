@@ -147,10 +147,39 @@ class Checkpoints(unittest.TestCase):
         changed[names[1]] = (dtype, [*shape, 1], content)
         self.refused(write(self.path / "c.safetensors", changed), f"missing: '{names[0]}'", "no parameters of it: 'other.weight'",
                      f"of another shape: '{names[1]}' (" + " x ".join(map(str, [*shape, 1])) + ", not " + " x ".join(map(str, shape)))
-        many = {**self.tensors, **{"extra.%03d" % i: (dtype, shape, content) for i in range(100)}}
+        many = {**self.tensors, **{"extra.%03d" % i: (dtype, shape, bytes(len(content))) for i in range(100)}}
         self.refused(write(self.path / "c.safetensors", many), "'extra.000', 'extra.001'", " more")
         self.refused(write(self.path / "c.safetensors", {"module." + n: t for n, t in changed.items()}),
                      f"missing: '{names[0]}'", "no parameters of it: 'other.weight'")
+
+    def test_tied(self):
+        """A weight's further name is passed over; what only may be one is refused, and so is any in a proof."""
+        names = [n for n in self.tensors if len(self.tensors[n][1]) == 2]
+        dtype, shape, content = self.tensors[names[0]]
+        tied = {**self.tensors, "head.weight": (dtype, shape, content)}
+        path = write(self.path / "c.safetensors", tied)
+        self.same(path)
+        self.same(Archive({"state_dict": tied}).write(self.path / "c.pt"))
+        self.same(write(self.path / "c.safetensors", {"module." + n: t for n, t in tied.items()}))
+        path = write(self.path / "c.safetensors", tied)
+        status, _, err = self.audit(path, "--proof", self.path / "p.proof")
+        self.assertEqual(status, 2)
+        self.assertIn("with the model's own names alone", err)
+        self.assertFalse((self.path / "p.proof").exists())
+        another = content[:-4] + struct.pack("<f", 7)
+        for name, shape_, bytes_ in (("head.weight", shape, another), ("head.weight", shape[::-1], content), ("0.running_mean", shape, content)):
+            refused = write(self.path / "c.safetensors", {**self.tensors, name: (dtype, shape_, bytes_)})
+            self.refused(refused, f"no parameters of it: '{name}'")
+        zero = (dtype, shape, bytes(len(content)))
+        self.refused(write(self.path / "c.safetensors", {**self.tensors, names[0]: zero, "head.weight": zero}), "no parameters of it: 'head.weight'")
+
+    def test_folded_normalization(self):
+        vector = ("F32", [2], bytes(8))
+        for name in "1.running_mean", "1.running_var":
+            self.refused(write(self.path / "c.safetensors", {**self.tensors, name: vector}), f"no parameters of it: '{name}'. Where the export folded",
+                         'torch.onnx.export(model, x, "net.onnx", dynamo=True, optimize=False)')
+        status, _, err = self.audit(write(self.path / "c.safetensors", {**self.tensors, "more": vector}))
+        self.assertEqual((status, "folded" in err), (2, False))
 
     def test_files_beside_weights(self):
         """torch.jit.save writes those that it is given first, under the names that it is given."""

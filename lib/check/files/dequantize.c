@@ -46,7 +46,7 @@ is_short(const rational *q)
 bool
 dequantizes(size_t type)
 {
-  return (type >= UINT8 && type <= INT32) || dtypes[type].part > 0;
+  return (type >= UINT8 && type <= INT32) || dtypes[type].part > 0 || is_float8(type);
 }
 
 bool
@@ -64,6 +64,15 @@ dequantized(rational *q, const rational *shift, const rational *scale, size_t ty
   RATIONAL(twice);
   mpq_set(&twice, q);
   return float_nearest(q, type) && float_nearest(&twice, FLOAT) && float_nearest(&twice, type) && mpq_equal(q, &twice);
+}
+
+bool
+float8_zero(const tensor *t)
+{
+  bool nought = t->value != NULL && is_float8(t->type);
+  for (size_t i = 0; i < t->count && nought; i++)
+    nought = mpq_sgn(&t->value[i]) == 0;
+  return nought;
 }
 
 /* An initializer, or the tensor of a Constant among the first n nodes; NULL. */
@@ -111,10 +120,11 @@ weights_of(const initializers *all, const node *nodes, size_t i)
   const tensor *x = stored(all, nodes, 0, n->in[0]), *scale = stored(all, nodes, i, n->in[1]), *shift = NULL;
   if (n->n_in > 2 && *n->in[2] != '\0') {
     shift = stored(all, nodes, i, n->in[2]);
-    if (shift == NULL || shift->real || shift->value == NULL)
+    if (shift == NULL || shift->value == NULL || (shift->real && !float8_zero(shift)))
       return NULL;
+    shift = shift->real ? NULL : shift;
   }
-  if (x->real || !dequantizes(x->type) || x->value == NULL || x->count == 0 || scale == NULL || !scale->real
+  if (!dequantizes(x->type) || x->value == NULL || x->count == 0 || scale == NULL || !scale->real
       || scale->value == NULL || scale->odd != NULL)
     return NULL;
   scale_layout l = {x->rank, x->dims, (size_t)(axis < 0 ? axis + (long)x->rank : axis), (size_t)block};

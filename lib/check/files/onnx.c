@@ -82,7 +82,7 @@ fill_any(tensor *t, size_t type, bytes data)
     uint64_t x = 0;
     for (size_t k = t->real ? d->width : 0; k-- > 0;)
       x = x << 8 | data.data[i * d->width + k];
-    if (!t->real || (x & top) != top) {
+    if (!t->real || is_float8(type) || (x & top) != top) {
       tensor_entry(&t->value[i], t, i);
       continue;
     }
@@ -294,7 +294,7 @@ read_port(void *item, bytes b)
   p->type = (size_t)element;
   p->shaped = given(type, 2);
   p->dims = list(shape, 1, sizeof *p->dims, read_dim, &p->rank);
-  refuse_if(*p->name == '\0' || element >= N_DTYPES || dtypes[element].width == 0,
+  refuse_if(*p->name == '\0' || element >= N_DTYPES || dtypes[element].width == 0 || is_float8(element),
             "input or output '%s' is no tensor of a supported type, or has no name", p->name);
   refuse_if(p->rank > MAX_RANK, "'%s' has more than %d axes", p->name, MAX_RANK);
 }

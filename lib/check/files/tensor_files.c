@@ -14,7 +14,7 @@ type_named(const char *name, int format)
   size_t type = N_DTYPES - 1;
   while (type > 0 && strcmp(dtypes[type].name[format], name) != 0)
     type--;
-  return *name != '\0' && dtypes[type].part == 0 ? type : 0;
+  return *name != '\0' && dtypes[type].part == 0 && !is_float8(type) ? type : 0;
 }
 
 static void

@@ -28,10 +28,10 @@ const dtype dtypes[N_DTYPES] = {
     UNSUPPORTED,
     UNSUPPORTED, /* complex numbers */
     {{"", "BF16"}, 2, 8, 7, true, 5, 0},
-    UNSUPPORTED, /* floats of 8 bits, of four kinds */
-    UNSUPPORTED,
-    UNSUPPORTED,
-    UNSUPPORTED,
+    {{"", "F8E4M3FN"}, 1, 4, 3, true, 5, 0}, /* floats of 8 bits, in models alone */
+    {{"", "F8E4M3FNUZ"}, 1, 4, 3, true, 5, 0},
+    {{"", "F8E5M2"}, 1, 5, 2, true, 5, 0},
+    {{"", "F8E5M2FNUZ"}, 1, 5, 2, true, 5, 0},
     {{"", "U4"}, 1, 0, 0, false, 5, 4},
     {{"", "I4"}, 1, 0, 0, true, 5, 4},
     UNSUPPORTED, /* floats of 4 bits, and powers of two */
@@ -40,10 +40,37 @@ const dtype dtypes[N_DTYPES] = {
     {{"", "I2"}, 1, 0, 0, true, 5, 2},
 };
 
+bool
+is_float8(size_t type)
+{
+  return type >= FLOAT8E4M3FN && type <= FLOAT8E5M2FNUZ;
+}
+
+/* What is not as in IEEE 754: E4M3FN has numbers with the largest exponent, all but one; of FNUZ the code of -0 is the only one
+ * that is none, and exponents are one less. */
+bool
+float8_number(rational *q, size_t type, uint64_t code)
+{
+  bool unsigned_zero = type == FLOAT8E4M3FNUZ || type == FLOAT8E5M2FNUZ;
+  unsigned fraction = (unsigned)dtypes[type].fraction, size = code & 0x7f, hidden = 1u << fraction;
+  unsigned exponent = size >> fraction, number = size & (hidden - 1);
+  unsigned most = type == FLOAT8E4M3FN ? 0x7e : type == FLOAT8E5M2 ? 0x7b : 0x7f;
+  if (size > most || (unsigned_zero && code == 0x80))
+    return false;
+  mpq_set_ui(q, exponent > 0 ? number + hidden : number, 1);
+  mpq_mul_2exp(q, q, exponent > 0 ? exponent : 1);
+  mpq_div_2exp(q, q, fraction + (fraction == 3 ? 7 : 15) + unsigned_zero);
+  if (code >> 7 != 0)
+    mpq_neg(q, q);
+  return true;
+}
+
 /* False for what is no number, or none that is read. */
 static bool
 decode(rational *q, const dtype *d, uint64_t x)
 {
+  if (is_float8((size_t)(d - dtypes)))
+    return float8_number(q, (size_t)(d - dtypes), x);
   uint64_t sign = (uint64_t)1 << ((d->part > 0 ? d->part : 8 * d->width) - 1);
   bool negative = d->negative && (x & sign) != 0;
   long e = 0, top = (1L << d->exponent) - 1;

@@ -18,6 +18,10 @@ enum {
   DOUBLE = 11,
   UINT64 = 13,
   BFLOAT16 = 16,
+  FLOAT8E4M3FN = 17,
+  FLOAT8E4M3FNUZ = 18,
+  FLOAT8E5M2 = 19,
+  FLOAT8E5M2FNUZ = 20,
   UINT4 = 21,
   INT4 = 22,
   UINT2 = 25,
@@ -32,6 +36,10 @@ typedef struct {
   unsigned part;                    /* bits of a number that shares its byte with others, the lowest first; else 0 */
 } dtype;
 extern const dtype dtypes[N_DTYPES];
+
+bool is_float8(size_t type); /* one of the four */
+/* The number of a code of 8 bits; false: it is infinite, or none. */
+bool float8_number(rational *q, size_t type, uint64_t code);
 
 /* Raw little-endian data that must fit t's shape. It stays packed; or is decoded, and every number must be finite. */
 void tensor_hold(tensor *t, size_t type, bytes data);

@@ -75,10 +75,33 @@ static const struct {
      "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSumSquare "},
 };
 
-static const char *const words[N_DTYPES] = {"",      "FLOAT", "UINT8",    "INT8",    "UINT16", "INT16",  "INT32",
-                                            "INT64", "",      "BOOL",     "FLOAT16", "DOUBLE", "UINT32", "UINT64",
-                                            "",      "",      "BFLOAT16", "",        "",       "",       "",
-                                            "UINT4", "INT4",  "",         "",        "UINT2",  "INT2"};
+static const char *const words[N_DTYPES] = {"",
+                                            "FLOAT",
+                                            "UINT8",
+                                            "INT8",
+                                            "UINT16",
+                                            "INT16",
+                                            "INT32",
+                                            "INT64",
+                                            "",
+                                            "BOOL",
+                                            "FLOAT16",
+                                            "DOUBLE",
+                                            "UINT32",
+                                            "UINT64",
+                                            "",
+                                            "",
+                                            "BFLOAT16",
+                                            "FLOAT8E4M3FN",
+                                            "FLOAT8E4M3FNUZ",
+                                            "FLOAT8E5M2",
+                                            "FLOAT8E5M2FNUZ",
+                                            "UINT4",
+                                            "INT4",
+                                            "",
+                                            "",
+                                            "UINT2",
+                                            "INT2"};
 
 size_t
 type_of(const value_types *v, const char *name)
@@ -151,6 +174,15 @@ takes_bytes(const char *op)
   return lists("ConvInteger MatMulInteger QLinearConv QLinearMatMul ", op);
 }
 
+/* Has ONNX the operator for floats of 8 bits? */
+static bool
+takes_float8(const char *op)
+{
+  return lists("Cast CastLike QuantizeLinear DequantizeLinear Identity Reshape Transpose Flatten Squeeze Unsqueeze "
+               "Shape Size If Loop ",
+               op);
+}
+
 /* bound: the type of each letter that stands for one, once it is known. */
 static size_t
 made_type(const typed_node *n, char of, const size_t *bound)
@@ -174,7 +206,7 @@ types_follow(value_types *v, const typed_node *n)
     char of = letter(signatures[s].in, i);
     size_t type = type_of(v, n->in[i]), *one = of >= 'A' && of <= 'C' ? &bound[of - 'A'] : &type;
     bool byte = type == UINT8 || type == INT8, narrow = one != &type && takes_bytes(n->op);
-    expect(type == 0 || (takes(of, type) && (byte || !narrow)),
+    expect(type == 0 || (takes(of, type) && (byte || !narrow) && (!is_float8(type) || takes_float8(n->op))),
            "node %zu '%s' (%s): input '%s' is %s, which ONNX does not allow there", n->place, n->name, n->op, n->in[i],
            words[type]);
     *one = *one == 0 ? type : *one;

@@ -71,7 +71,7 @@ typedef struct {
 } step;
 
 /* What the numbers of an activation stand for. */
-typedef enum { HOLDS_FLOATS, HOLDS_TRUTHS, HOLDS_INTEGERS } held_kind;
+typedef enum { HOLDS_FLOATS, HOLDS_TRUTHS, HOLDS_INTEGERS, HOLDS_FLOAT8 } held_kind;
 
 /* Entry i: entry map[i] of a constant, or minus it, or feature map[i] of a step's output. */
 typedef struct {

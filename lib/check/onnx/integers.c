@@ -2,6 +2,7 @@
 #include "check/onnx/integers.h"
 #include "check/base/allocate.h"
 #include "check/files/floats.h"
+#include "check/onnx/float8.h"
 #include "check/onnx/jump.h"
 #include "check/onnx/along.h"
 #include "check/onnx/stated.h"
@@ -542,6 +543,33 @@ round_cast(const builder *b, rational *q, size_t type)
   rationals_free(twice, 1);
 }
 
+/* Is it a constant of floats of 8 bits that no parameter is? */
+static bool
+is_eighth(const value *v)
+{
+  const tensor *t = v->constant;
+  return v->name != NULL && t != NULL && is_float8(t->type) && !t->initializer && !v->negated;
+}
+
+/* q becomes the nearest number of 8 bits, which it must be also by way of float32. */
+static void
+round_eighth(const builder *b, rational *q, size_t type)
+{
+  RATIONAL(twice);
+  RATIONAL(most);
+  mpq_set(&twice, q);
+  mpq_set_ui(&most, 1 << 20, 1);
+  float8_nearest(&most, type);
+  mpq_abs(&twice, &twice);
+  need(whole_attribute(b, "saturate", 1) != 0 || mpq_cmp(&twice, &most) <= 0,
+       "a number beyond the largest, and saturate is 0");
+  mpq_set(&twice, q);
+  bool is_float = float_nearest(&twice, FLOAT);
+  float8_nearest(q, type);
+  float8_nearest(&twice, type);
+  need(is_float && mpq_equal(&twice, q), "by way of float32 it is another number than the nearest");
+}
+
 /* Cast of such constants, of integers and of truth values. Infinity and NaN stay what they are. */
 static void
 cast_float(builder *b, size_t to)
@@ -554,6 +582,7 @@ cast_float(builder *b, size_t to)
   b->net->read[ROUNDED] = true;
   for (size_t f = 0; f < x->count; f++) {
     char odd = odd_entry(x, f);
+    need(odd == 0 || !is_float8(to), "an infinite number or NaN becomes a float of 8 bits");
     if (odd != 0) {
       made->odd = made->odd == NULL ? allocate(x->count, 1) : made->odd;
       made->odd[f] = odd;
@@ -561,7 +590,7 @@ cast_float(builder *b, size_t to)
     }
     mpq_set(&out[f], &t->value[x->map[f]]);
     need(t->real || to == FLOAT || to == DOUBLE || is_held(&out[f], DOUBLE), "an integer beyond 2^53");
-    round_cast(b, &out[f], to);
+    (is_float8(to) ? round_eighth : round_cast)(b, &out[f], to);
   }
 }
 
@@ -587,6 +616,9 @@ cast(builder *b, long to)
   const value *x = &b->in[0];
   const tensor *t = numbers_of(b, x);
   bool activation = t == NULL && x->constant == NULL, whole = to == INT64 || to == INT32;
+  bool constant = t != NULL || (x->constant != NULL && !x->constant->initializer);
+  need(!is_float8((size_t)to) || constant, "activations and parameters become no floats of 8 bits");
+  need(!activation || x->holds != HOLDS_FLOAT8 || is_float_type(to), "floats of 8 bits become larger floats alone");
   need(x->excluded == NULL || (activation && is_float_type(to)), "entries that are minus infinity become no integers");
   if (activation && x->holds == HOLDS_FLOATS && (whole || to == BOOL)) {
     lower_cast_activation(b, to == BOOL);
@@ -605,7 +637,7 @@ cast(builder *b, long to)
     return;
   }
   bool known = t != NULL && (t->type == INT64 || t->type == INT32 || t->type == BOOL);
-  if (is_float_type(to) && (of_floats(b) || known)) {
+  if ((is_float_type(to) || is_float8((size_t)to)) && (of_floats(b) || known || is_eighth(x))) {
     cast_float(b, (size_t)to);
     return;
   }

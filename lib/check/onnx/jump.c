@@ -251,11 +251,13 @@ check_held(const builder *b)
   static const char *const takes[] = {
       [HOLDS_TRUTHS] = " And Cast CastLike Equal Not Or Where ",
       [HOLDS_INTEGERS] = " Add Cast CastLike ConvInteger DequantizeLinear Equal Greater GreaterOrEqual Less "
-                         "LessOrEqual MatMulInteger QLinearConv QLinearMatMul QuantizeLinear Where "};
+                         "LessOrEqual MatMulInteger QLinearConv QLinearMatMul QuantizeLinear Where ",
+      [HOLDS_FLOAT8] = " Cast CastLike DequantizeLinear "};
   for (size_t i = 0; i < b->node->n_in; i++) {
     held_kind of = b->in[i].constant == NULL ? b->in[i].holds : HOLDS_FLOATS;
     need(of == HOLDS_FLOATS || moves_entries(b->op) || is_listed(b->op, takes[of]),
-         "an input holds truth values, or integers, computed of activations, which the operator does not take");
+         "an input holds truth values, integers, or floats of 8 bits, computed of activations, which the operator does "
+         "not take");
   }
 }
 

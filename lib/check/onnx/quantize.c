@@ -2,6 +2,7 @@
 #include "check/onnx/quantize.h"
 #include "check/base/allocate.h"
 #include "check/files/dequantize.h"
+#include "check/onnx/float8.h"
 #include "check/onnx/inner.h"
 #include "check/onnx/surrogate.h"
 
@@ -18,7 +19,9 @@ whole_number(const builder *b, long n)
 value
 as_floats(builder *b, value x)
 {
-  return x.constant == NULL && x.holds == HOLDS_INTEGERS ? inner_node(b, "Cast", 1, &x, inner_whole("to", FLOAT)) : x;
+  return x.constant == NULL && (x.holds == HOLDS_INTEGERS || x.holds == HOLDS_FLOAT8)
+             ? inner_node(b, "Cast", 1, &x, inner_whole("to", FLOAT))
+             : x;
 }
 
 /* ---- Scales */
@@ -60,11 +63,22 @@ spread_activation(builder *b, const scale_layout *l, size_t i)
   return inner_node(b, "Reshape", 2, (value[]){v, list_of(b, v.count > 1 ? l->rank : 0, dims)}, NULL);
 }
 
+/* Is input i a constant zero point of floats of 8 bits? It is no parameter. */
+static bool
+is_float8_zero(const builder *b, size_t i)
+{
+  tensor *t = has_input(b, i) ? b->in[i].constant : NULL;
+  bool nought = t != NULL && float8_zero(t);
+  if (nought)
+    t->number = true;
+  return nought;
+}
+
 value
 spread_input(builder *b, const scale_layout *l, size_t i, bool shift)
 {
   const value *v = &b->in[i];
-  if (shift && !has_input(b, i))
+  if (shift && (!has_input(b, i) || is_float8_zero(b, i)))
     return whole_number(b, 0);
   need(has_input(b, i) && scales_fit(l, v->rank, v->dims), "a scale is missing, or does not fit the axes");
   if (v->constant == NULL)
@@ -163,14 +177,29 @@ quantized(builder *b, value x, value scale, value shift, ends to)
   return y;
 }
 
+/* The type of floats of 8 bits that is made; 0: it is none. */
+static size_t
+float8_made(const builder *b)
+{
+  long named = whole_attribute(b, "output_dtype", 0);
+  size_t type = has_input(b, 2) && b->in[2].constant != NULL ? b->in[2].constant->type : named > 0 ? (size_t)named : 0;
+  if (!is_float8(type))
+    return 0;
+  need(named == 0 || (size_t)named == type, "a zero point of another type");
+  need(!has_input(b, 2) || is_float8_zero(b, 2), "a zero point of floats of 8 bits that is not 0");
+  need(whole_attribute(b, "saturate", 1) != 0, "saturate is 0");
+  return type;
+}
+
 void
 lower_quantize(builder *b)
 {
-  ends to = ends_of(b, 2);
+  size_t float8 = float8_made(b);
+  ends to = float8 == 0 ? ends_of(b, 2) : (ends){0, 0};
   scale_layout l = layout_of(b, &b->in[0]);
   need(b->in[0].constant == NULL, "its input must be an activation");
   value x = as_floats(b, b->in[0]), scale = spread_input(b, &l, 1, false), shift = spread_input(b, &l, 2, true);
-  b->out = quantized(b, x, scale, shift, to);
+  b->out = float8 != 0 ? float8_quantized(b, with(b, "Div", x, scale), float8) : quantized(b, x, scale, shift, to);
 }
 
 /* ---- Dequantized */
@@ -179,13 +208,14 @@ lower_quantize(builder *b)
 static void
 dequantize_numbers(builder *b, const scale_layout *l)
 {
-  const value *x = &b->in[0], *scale = &b->in[1], *shift = has_input(b, 2) ? &b->in[2] : NULL;
+  const value *x = &b->in[0], *scale = &b->in[1], *shift = has_input(b, 2) && !is_float8_zero(b, 2) ? &b->in[2] : NULL;
   need(!x->constant->initializer,
        "stored integers have a scale that is not stored, or does not fit, or floats that are not normal");
   for (size_t i = 1; i < b->node->n_in; i++)
     if (has_input(b, i)) {
       const tensor *t = b->in[i].constant;
-      need(t != NULL && t->real == (i == 1) && scales_fit(l, b->in[i].rank, b->in[i].dims) && !is_odd(&b->in[i]),
+      need(t != NULL && (t->real == (i == 1) || is_float8_zero(b, i)) && scales_fit(l, b->in[i].rank, b->in[i].dims)
+               && !is_odd(&b->in[i]),
            "a scale or zero point is no constant, or does not fit the axes");
       b->in[i].constant->number = t->number || t->real;
     }
@@ -210,7 +240,7 @@ difference(builder *b, const scale_layout *l, size_t i, size_t origin)
   if (x->constant == NULL)
     return with(b, "Sub", as_floats(b, *x), shift);
   value stored = made_numbers(b, x->rank, x->dims);
-  bool given = has_input(b, origin) && z->constant != NULL;
+  bool given = has_input(b, origin) && z->constant != NULL && !is_float8_zero(b, origin);
   for (size_t e = 0; e < stored.count; e++) {
     rational *q = &stored.constant->value[e];
     mpq_set(q, &x->constant->value[x->map[e]]);
@@ -230,9 +260,10 @@ lower_dequantize(builder *b)
     return;
   }
   need(has_input(b, 0)
-           && (x->constant != NULL ? !x->constant->real && dequantizes(x->constant->type) : x->holds == HOLDS_INTEGERS)
+           && (x->constant != NULL ? dequantizes(x->constant->type)
+                                   : x->holds == HOLDS_INTEGERS || x->holds == HOLDS_FLOAT8)
            && whole_attribute(b, "output_dtype", 0) == 0,
-       "its input holds no integers, or output_dtype is given");
+       "its input holds no integers or floats of 8 bits, or output_dtype is given");
   scale_layout l = layout_of(b, x);
   bool moves = (has_input(b, 1) && b->in[1].constant == NULL) || (has_input(b, 2) && b->in[2].constant == NULL);
   if (x->constant != NULL && !moves) {

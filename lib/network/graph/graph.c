@@ -1,6 +1,7 @@
 #include "network/graph/graph.h"
 
 #include "base/kept.h"
+#include "base/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -167,12 +168,23 @@ add_shapes(name_list *list, const clarke_parameter *p, const clarke_tensor *t)
   add_name(list, p->name, text);
 }
 
+/* Exporters fold a BatchNormalization into the weights before it: then its statistics are no parameters. */
+static const char *
+folded_hint(const char *strange)
+{
+  const bool statistic = clarke_ends_with(strange, ".running_mean") || clarke_ends_with(strange, ".running_var");
+
+  return statistic ? ". Where the export folded BatchNormalization into other weights, torch.onnx.export(model, x, \"net.onnx\", dynamo=True, "
+                     "optimize=False) keeps it" : "";
+}
+
 /* Every parameter has a tensor of its shape, and every tensor of floats is one's. */
 static clarke_status
 check_fit(const clarke_graph *g, const clarke_tensor *tensors, size_t n, const char *file, clarke_error *err)
 {
   name_list missing = {0}, strange = {0}, other = {0}, twice = {0}, compared = {0};
   char message[900] = "";
+  const char *hint = "";
 
   for (size_t i = 0; i < g->n_parameters; i++) {
     const clarke_tensor *t = tensor_named(tensors, n, g->parameters[i].name);
@@ -193,6 +205,8 @@ check_fit(const clarke_graph *g, const clarke_tensor *tensors, size_t n, const c
       found = strcmp(g->parameters[p].name, tensors[i].name) == 0;
     if (!found)
       add_name(&strange, tensors[i].name, "");
+    if (!found && *hint == '\0')
+      hint = folded_hint(tensors[i].name);
   }
   add_list(message, sizeof message, "missing", &missing);
   add_list(message, sizeof message, "no parameters of it", &strange);
@@ -200,7 +214,7 @@ check_fit(const clarke_graph *g, const clarke_tensor *tensors, size_t n, const c
   add_list(message, sizeof message, "compared in the model, and so to keep its entries", &compared);
   add_list(message, sizeof message, "a weight and a statistic of BatchNormalization, which one tensor cannot replace (export the "
            "checkpoint itself)", &twice);
-  return *message == '\0' ? CLARKE_OK : clarke_fail(err, CLARKE_EINPUT, "%s does not fit %s: %s", file, g->file, message);
+  return *message == '\0' ? CLARKE_OK : clarke_fail(err, CLARKE_EINPUT, "%s does not fit %s: %s%s", file, g->file, message, hint);
 }
 
 /* Divisors were checked when the graph was built: the new ones must be, too. */

@@ -17,6 +17,7 @@ import os
 import pickle
 import sys
 import traceback
+import zipfile
 
 import numpy as np
 import torch
@@ -27,6 +28,7 @@ from .refused import Refused
 
 LOSSES = {"ce": torch.nn.functional.cross_entropy, "mse": torch.nn.functional.mse_loss, "sum": lambda output, y: output.sum()}
 HELD = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
+WRAPPERS = ("module.", "_orig_mod.", "model.")  # what DataParallel, torch.compile and trainers put before all names
 KEYS = ("state_dict", "model_state_dict", "model")  # under which checkpoints have their weights, beside others
 
 
@@ -59,8 +61,14 @@ def weights(path):
     if path.endswith(".safetensors"):
         return dict(imported("safetensors.torch", path).load_file(path))
     try:
+        if path.endswith(".npz"):
+            with np.load(path) as held:
+                return {k: torch.from_numpy(held[k]) for k in held.files}
+        if is_script(path):
+            raise Unlike(f"{path}: torch.jit.save wrote it, with code in it, which is not run; save its state_dict(), or give it as --params "
+                         "beside an exported network")
         held = torch.load(path, map_location="cpu", weights_only=True)
-    except (RuntimeError, ValueError, EOFError, pickle.UnpicklingError) as e:
+    except (RuntimeError, ValueError, TypeError, EOFError, pickle.UnpicklingError, zipfile.BadZipFile) as e:
         raise Unlike(f"{path}: PyTorch loads no state dict from it: {str(e).splitlines()[0]}") from e
     for key in KEYS:
         if isinstance(held, dict) and isinstance(held.get(key), dict):
@@ -68,6 +76,14 @@ def weights(path):
     if not isinstance(held, dict) or not held or not all(isinstance(t, torch.Tensor) for t in held.values()):
         raise Unlike(f"{path}: no state dict, nor one under {', '.join(KEYS)}")
     return held
+
+
+def is_script(path):
+    """Did torch.jit.save write it? Such a file is no pickle of weights alone, but an archive of code and constants, too."""
+    if not zipfile.is_zipfile(path):
+        return False
+    with zipfile.ZipFile(path) as archive:
+        return any(name.endswith("/constants.pkl") for name in archive.namelist())
 
 
 def of_transformers(name, model, path):
@@ -135,6 +151,17 @@ def maker(name, path):
     raise Unlike(f"{name}: expected torchvision.MODEL, timm.MODEL, transformers.CLASS, keras or MODULE:FUNCTION")
 
 
+def unwrapped(model, held):
+    """The weights without what wrappers put before all names, where the network has them so."""
+    own = model.state_dict().keys()
+    for _ in range(4):
+        prefix = next((w for w in WRAPPERS if held and all(k.startswith(w) for k in held)), None)
+        if prefix is None or own & held.keys():
+            return held
+        held = {k[len(prefix):]: t for k, t in held.items()}
+    return held
+
+
 def with_shared(model, held):
     """The weights, and under each further name of a tensor that the network has under several: files have it once."""
     own = model.state_dict()
@@ -160,7 +187,7 @@ def network(name, path):
     held, make = weights(path), maker(name, path)
     last = list(held.values())[-1]
     model = make(None)
-    held = with_shared(model, held)
+    held = with_shared(model, unwrapped(model, held))
     if difference(model, held) and ":" not in name and last.dim() == 1:  # a bias of another number of classes
         model = make(len(last))
         held = with_shared(model, held)
@@ -233,7 +260,7 @@ def put_manifest(path, name, checkpoints, batch, folder):
 def arguments():
     parser = argparse.ArgumentParser(prog="python -m clarke.like", description=__doc__.split("\n")[0])
     parser.add_argument("name", help="torchvision.MODEL, timm.MODEL, transformers.CLASS, keras or MODULE:FUNCTION")
-    parser.add_argument("checkpoint", nargs="+", help=".pth or .pt of torch.save, .safetensors, an index of shards, a folder of transformers, or .keras and .h5")
+    parser.add_argument("checkpoint", nargs="+", help=".pth or .pt of torch.save, .safetensors, .npz, an index of shards, a folder of transformers, or .keras and .h5")
     parser.add_argument("batch", help=".npz with x and y, or .npy with the inputs alone")
     parser.add_argument("run", help="the folder to record the step in")
     parser.add_argument("--loss", choices=sorted(LOSSES), help="default: what Keras compiled; ce for integer y, mse for other y, sum without y")
