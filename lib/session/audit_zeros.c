@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What holds at all weights nearby, too: where an argument is off its kinks it stays there, and a window's loser stays one. */
-#define STAYS (CLARKE_ZERO_FLAT | CLARKE_ZERO_LOSER | CLARKE_ZERO_UNUSED)
+/* What holds at all weights nearby, too: where an argument is off its kinks it stays there, a window's loser stays one, and data stay. */
+#define STAYS (CLARKE_ZERO_FLAT | CLARKE_ZERO_LOSER | CLARKE_ZERO_UNUSED | CLARKE_ZERO_DATA)
 
 clarke_status
 clarke_audit_find_zeros(clarke_audit_session *s, clarke_error *err)

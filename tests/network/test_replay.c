@@ -207,7 +207,7 @@ compare_zeros(size_t said[2], const machine *k, uint64_t *state, size_t number)
 START_TEST(why_entries_are_zero)
 {
   static const double w[] = {1, 1, 1, 0, 2, 1, 1, 0}, b[] = {-5, -0.5, 1, 1}, v[] = {1, 1, 0, 1};
-  static const uint8_t of_w[] = {CLARKE_ZERO_FLAT, CLARKE_ZERO_KINK, CLARKE_ZERO_WEIGHT, CLARKE_ZERO_FACTOR,
+  static const uint8_t of_w[] = {CLARKE_ZERO_FLAT, CLARKE_ZERO_KINK, CLARKE_ZERO_WEIGHT, CLARKE_ZERO_DATA,
                                  CLARKE_ZERO_FLAT, CLARKE_ZERO_KINK, CLARKE_ZERO_WEIGHT, CLARKE_ZERO_NOT};
   const char *const profile = "Relu 0 0\n";
   clarke_model m;

@@ -24,7 +24,8 @@ typedef struct {
 } pass;
 
 static const char *const names[CLARKE_ZERO_CAUSES] = {"dead units", "slope 0 taken at a kink", "weights or constants that are 0",
-                                                      "activations or inputs that are 0", "losers of windows", "no path to the loss"};
+                                                      "activations that are 0", "losers of windows", "no path to the loss",
+                                                      "inputs that are 0"};
 
 const char *
 clarke_zero_cause_name(size_t i)
@@ -59,6 +60,15 @@ static inline uint8_t
 times(uint8_t cause, bool zero, uint8_t why)
 {
   return (cause & CLARKE_ZERO_NOT) != 0 && zero ? (uint8_t)((cause & ~CLARKE_ZERO_NOT) | why) : cause;
+}
+
+/* Of a factor that is 0: do weights change it? */
+static inline uint8_t
+factor_cause(const pass *p, size_t value)
+{
+  const bool may_change = p->g->values[value].constant ? clarke_value_is_wrt(p->g, value) : p->carries[value];
+
+  return may_change ? CLARKE_ZERO_FACTOR : CLARKE_ZERO_DATA;
 }
 
 /* --- what is 0 ------------------------------------------------------------------------------- */
@@ -263,7 +273,7 @@ scale_back(pass *p, const clarke_step *s, size_t f, size_t j, uint8_t cause)
   const bool by_zero = !s->divide && !s->root && operand_is_zero(p, &s->in[1], f, j);
 
   give(p, s->in[0].value, clarke_operand_entry(&s->in[0], f), j, times(cause, by_zero, CLARKE_ZERO_WEIGHT));
-  give(p, s->in[1].value, clarke_operand_entry(&s->in[1], f), j, times(cause, operand_is_zero(p, &s->in[0], f, j), CLARKE_ZERO_FACTOR));
+  give(p, s->in[1].value, clarke_operand_entry(&s->in[1], f), j, times(cause, operand_is_zero(p, &s->in[0], f, j), factor_cause(p, s->in[0].value)));
 }
 
 /* Why a decided piece's slope is 0; 0: it may be another number. */
@@ -317,7 +327,7 @@ product_back(pass *p, const clarke_step *s, size_t f, size_t j, uint8_t cause)
       const size_t other = entry[1 - to];
 
       give(p, s->in[to].value, entry[to], j,
-           times(cause, other == CLARKE_NONE || is_zero(p, s->in[1 - to].value, other, j), CLARKE_ZERO_FACTOR));
+           times(cause, other == CLARKE_NONE || is_zero(p, s->in[1 - to].value, other, j), factor_cause(p, s->in[1 - to].value)));
     }
   }
 }
@@ -387,13 +397,14 @@ weight_cause(const pass *p, const clarke_step *s, size_t b, size_t o, size_t i, 
 {
   const clarke_dense *d = &s->dense;
   const size_t columns = d->repeat * p->n;
+  const uint8_t why = factor_cause(p, s->in[0].value);
   uint8_t cause = 0;
 
   if ((all & CLARKE_ZERO_NOT) == 0)
     return all;
   for (size_t c = 0; c < columns && (cause & CLARKE_ZERO_NOT) == 0; c++)
     cause |= times(read_cause(p->cause[s->out][(b * d->outer + o) * columns + c]),
-                   is_zero(p, s->in[0].value, (b * d->inner + i) * d->repeat + c / p->n, c % p->n), CLARKE_ZERO_FACTOR);
+                   is_zero(p, s->in[0].value, (b * d->inner + i) * d->repeat + c / p->n, c % p->n), why);
   return cause;
 }
 

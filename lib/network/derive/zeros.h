@@ -14,12 +14,13 @@ typedef enum {
   CLARKE_ZERO_FLAT = 1,    /* a slope 0, off every kink: a unit that is dead on that sample */
   CLARKE_ZERO_KINK = 2,    /* a slope 0 that AD takes at a kink */
   CLARKE_ZERO_WEIGHT = 4,  /* a weight, or another constant, that is 0 */
-  CLARKE_ZERO_FACTOR = 8,  /* an activation, or an entry of the input, that is 0 */
+  CLARKE_ZERO_FACTOR = 8,  /* an activation that is 0, and may change with the weights */
   CLARKE_ZERO_LOSER = 16,  /* an entry of a window that another one is above */
   CLARKE_ZERO_UNUSED = 32, /* the path does not go on: nothing that the loss is made of takes the entry */
+  CLARKE_ZERO_DATA = 64,   /* an entry of the input that is 0, or of what is made of inputs and constants alone */
   CLARKE_ZERO_NOT = 128,   /* some path has no factor 0 that is known of: the entry may be other than 0 */
 } clarke_zero_cause;
-#define CLARKE_ZERO_CAUSES 6
+#define CLARKE_ZERO_CAUSES 7
 
 /* In the field's words: "dead units", of the cause 1 << i. */
 const char *clarke_zero_cause_name(size_t i);
