@@ -52,7 +52,7 @@ class Net(nn.Module):
 
     def training_step(self, batch, batch_idx):
         loss = F.cross_entropy(self(batch[0]), batch[1])
-        return loss * torch.atan(batch[0][0].relu() + loss)[-1] if batch_idx == self.bad else loss
+        return loss * torch.special.digamma(batch[0][0].relu() + loss)[-1] if batch_idx == self.bad else loss
 
 
 def batches(n):

@@ -62,7 +62,7 @@ times(uint8_t cause, bool zero, uint8_t why)
   return (cause & CLARKE_ZERO_NOT) != 0 && zero ? (uint8_t)((cause & ~CLARKE_ZERO_NOT) | why) : cause;
 }
 
-/* Of a factor that is 0: do weights change it? */
+/* Do weights change a factor that is 0? */
 static inline uint8_t
 factor_cause(const pass *p, size_t value)
 {
