@@ -31,7 +31,7 @@ REASONS = {
     "rounds or branches that are not known": "rounds|goes on|one truth value|another shape in each branch",
     "operator sets before 7, or of another domain alone": "7 to 28|no operator set is imported|before operator set 9",
     "arguments at the border of a domain, or of a jump": "the argument of a (root|logarithm)|both sides are",
-    "types": "must hold floats|element type|is infinite; it must be finite|of another type; expected|"
+    "types": "must hold floats|element type|is (infinite|NaN); it must be finite|of another type; expected|"
         "type .* is not supported",
     "an activation where the network must know a constant, or the reverse": "must be an activation|must be a constant|"
         "must be one constant|is no constant scalar|summed so|"
