@@ -4,6 +4,7 @@
 #ifndef CLARKE_TESTS_FUZZ_TARGET_H
 #define CLARKE_TESTS_FUZZ_TARGET_H
 
+#include "exact/float8.h"
 #include "format/tensors.h"
 #include "op/model.h"
 
@@ -35,14 +36,15 @@ require_refusal(clarke_status status, const clarke_error *err, const char *file)
 static inline void
 require_entries(const clarke_tensor *t)
 {
+  const bool floats = t->dtype <= CLARKE_F64 || clarke_float8_is(t->dtype);
   size_t count = 1;
 
   REQUIRE(t->name != NULL && t->rank <= CLARKE_MAX_RANK);
   for (size_t k = 0; k < t->rank; k++)
     count = t->dims[k] == 0 ? 0 : count * t->dims[k];
   REQUIRE(count == t->count && count <= CLARKE_MAX_ENTRIES);
-  REQUIRE((t->real != NULL) == (t->dtype <= CLARKE_F64));
-  REQUIRE((t->integer != NULL) == (t->dtype > CLARKE_F64));
+  REQUIRE((t->real != NULL) == floats);
+  REQUIRE((t->integer != NULL) == !floats);
 }
 
 /* And finite: a model's may be infinite or NaN, others' not. */
