@@ -92,38 +92,84 @@ of_function(clarke_function function, double least)
   }
 }
 
+/* At least each entry of what a step hands on; `first`: at least those of its first operand, which is no constant. */
+typedef double least_of(const clarke_graph *g, const double *least, const clarke_step *s, double first);
+
+static double
+gather_least(const clarke_graph *g, const double *least, const clarke_step *s, double first)
+{
+  (void)first;
+  return of_operand(g, least, &s->in[0], g->values[s->out].count);
+}
+
+static double
+sum_least(const clarke_graph *g, const double *least, const clarke_step *s, double first)
+{
+  (void)first;
+  return of_sum(g, least, s);
+}
+
+/* A root's reciprocal is above 0. */
+static double
+scale_least(const clarke_graph *g, const double *least, const clarke_step *s, double first)
+{
+  (void)least;
+  return first >= 0 && s->in[0].coef > 0 && s->in[1].coef > 0 && (s->root || all_positive(&g->values[s->in[1].value])) ? 0 : -INFINITY;
+}
+
+static double
+dense_least(const clarke_graph *g, const double *least, const clarke_step *s, double first)
+{
+  (void)least;
+  return first >= 0 && all_positive(&g->values[s->dense.weight]) ? 0 : -INFINITY;
+}
+
+static double
+pieces_least(const clarke_graph *g, const double *least, const clarke_step *s, double first)
+{
+  (void)g, (void)least, (void)first;
+  return of_pieces(&s->pieces);
+}
+
+static double
+function_least(const clarke_graph *g, const double *least, const clarke_step *s, double first)
+{
+  (void)g, (void)least;
+  return of_function(s->function, first);
+}
+
+static double
+softmax_least(const clarke_graph *g, const double *least, const clarke_step *s, double first)
+{
+  (void)g, (void)least, (void)first;
+  return s->log ? -INFINITY : 0;
+}
+
+static double
+max_least(const clarke_graph *g, const double *least, const clarke_step *s, double first)
+{
+  (void)g, (void)least, (void)s;
+  return first;
+}
+
+static double
+product_least(const clarke_graph *g, const double *least, const clarke_step *s, double first)
+{
+  return (first >= 0 && s->in[0].coef > 0 && s->in[1].coef > 0 && least[s->in[1].value] >= 0) || is_square(g, s) ? 0 : -INFINITY;
+}
+
+static least_of *const of_kind[CLARKE_STEP_KINDS] = {
+  [CLARKE_GATHER] = gather_least,    [CLARKE_SUM] = sum_least,           [CLARKE_SCALE] = scale_least,     [CLARKE_DENSE] = dense_least,
+  [CLARKE_PIECEWISE] = pieces_least, [CLARKE_ANALYTIC] = function_least, [CLARKE_SOFTMAX] = softmax_least, [CLARKE_MAX] = max_least,
+  [CLARKE_PRODUCT] = product_least, /* a normalization's entries may be anything */
+};
+
 static double
 of_step(const clarke_graph *g, const double *least, const clarke_step *s)
 {
   const double first = s->n_in > 0 && !g->values[s->in[0].value].constant ? least[s->in[0].value] : -INFINITY;
-  bool positive = first >= 0;
 
-  switch (s->kind) {
-  case CLARKE_GATHER:
-    return of_operand(g, least, &s->in[0], g->values[s->out].count);
-  case CLARKE_SUM:
-    return of_sum(g, least, s);
-  case CLARKE_SCALE: /* a root's reciprocal is above 0 */
-    positive = positive && s->in[0].coef > 0 && s->in[1].coef > 0 && (s->root || all_positive(&g->values[s->in[1].value]));
-    break;
-  case CLARKE_DENSE:
-    positive = positive && all_positive(&g->values[s->dense.weight]);
-    break;
-  case CLARKE_PIECEWISE:
-    return of_pieces(&s->pieces);
-  case CLARKE_ANALYTIC:
-    return of_function(s->function, first);
-  case CLARKE_SOFTMAX:
-    return s->log ? -INFINITY : 0;
-  case CLARKE_MAX:
-    return first;
-  case CLARKE_PRODUCT:
-    positive = (positive && s->in[0].coef > 0 && s->in[1].coef > 0 && least[s->in[1].value] >= 0) || is_square(g, s);
-    break;
-  default:
-    return -INFINITY;
-  }
-  return positive ? 0 : -INFINITY;
+  return of_kind[s->kind] != NULL ? of_kind[s->kind](g, least, s, first) : -INFINITY;
 }
 
 bool
