@@ -330,6 +330,10 @@ static const struct {
   {"Softmax", {"x"}, true},      {"LogSoftmax", {"x"}, false},
   {"Exp", {"x"}, true},          {"Tanh", {"x"}, false},
   {"Relu", {"x"}, true},         {"LeakyRelu", {"r"}, false},
+  {"Mul", {"r", "w"}, true},     {"Mul", {"x", "w"}, false}, /* w is positive, v is not */
+  {"Mul", {"r", "v"}, false},    {"Div", {"r", "w"}, true},
+  {"Div", {"x", "w"}, false},    {"MatMul", {"r", "w"}, true},
+  {"MatMul", {"x", "w"}, false}, {"MatMul", {"r", "v"}, false},
 };
 
 START_TEST(single_operators_tell)
@@ -343,6 +347,8 @@ START_TEST(single_operators_tell)
   model_begin(&m, 16);
   model_input(&m, "x", SHAPE(-1, 2, 2,));
   model_floats(&m, "o", SHAPE(1,))[0] = 1;
+  memcpy(model_floats(&m, "w", SHAPE(2, 2,)), (const double[]){1, 2, 0.5, 3}, 4 * sizeof(double));
+  memcpy(model_floats(&m, "v", SHAPE(2, 2,)), (const double[]){1, 2, -0.5, 3}, 4 * sizeof(double));
   model_node(&m, "Relu", "x", "r");
   model_node(&m, "Sigmoid", "x", "s");
   if (strcmp(single[_i].op, "ReduceMax") == 0)
