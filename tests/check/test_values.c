@@ -882,20 +882,45 @@ rows_agree(const motion *d, size_t s, size_t *seen)
   }
 }
 
+/* What is given is between two numbers. */
+static void
+is_no_number(const void *pass, size_t s, size_t e, size_t reader, source x, const interval *by)
+{
+  size_t *seen = *(size_t *const *)pass;
+
+  (void)x;
+  ck_assert_msg(mpq_cmp(&by->lo, &by->hi) < 0, "step %zu, entry %zu from %zu", s, e, reader);
+  ++*seen;
+}
+
+/* Where numbers alone serve, the slope of a function that has none, as tanh's, must not be taken for one; nor what a LogSoftmax has. */
+static void
+rows_without_numbers(const point *p, size_t s, size_t *seen)
+{
+  const step *st = &p->net->steps[s];
+
+  if ((st->kind == FUNCTION && !function_has_domain(st->of)) || (st->kind == SOFTMAX && st->log && st->length > 1))
+    for (size_t e = 0; e < entries(p, s) && st->varies; e++)
+      jacobian_row(&(jacobian){p, slopes(p), true, is_no_number, &seen}, s, e, false);
+}
+
 START_TEST(rows_agree_with_tangents)
 {
-  size_t seen[FUNCTION + 1] = {0};
+  size_t seen[FUNCTION + 1] = {0}, smooth = 0, logarithms = 0;
   loaded l;
 
   for (size_t i = 0; i < sizeof nets / sizeof *nets; i++) {
     load(&l, nets[i].name);
     motion d = tangents(&l.p, slopes(&l.p));
-    for (size_t s = 0; s < l.net.n_steps; s++)
+    for (size_t s = 0; s < l.net.n_steps; s++) {
       rows_agree(&d, s, seen);
+      rows_without_numbers(&l.p, s, l.net.steps[s].kind == FUNCTION ? &smooth : &logarithms);
+    }
     tangents_free(&d);
   }
   for (kind k = LINEAR; k <= FUNCTION; k++)
     ck_assert_msg(seen[k] > 0, "no step of kind %d", (int)k);
+  ck_assert(smooth > 0 && logarithms > 0);
 }
 END_TEST
 
