@@ -900,8 +900,11 @@ rows_without_numbers(const point *p, size_t s, size_t *seen)
   const step *st = &p->net->steps[s];
 
   if ((st->kind == FUNCTION && !function_has_domain(st->of)) || (st->kind == SOFTMAX && st->log && st->length > 1))
-    for (size_t e = 0; e < entries(p, s) && st->varies; e++)
+    for (size_t e = 0; e < entries(p, s) && st->varies; e++) {
+      const size_t before = *seen;
       jacobian_row(&(jacobian){p, slopes(p), true, is_no_number, &seen}, s, e, false);
+      ck_assert(st->kind == FUNCTION || *seen - before > 1); /* a line's other entries, too */
+    }
 }
 
 START_TEST(rows_agree_with_tangents)
