@@ -2,11 +2,11 @@
  * by ONNX's reference evaluator (stored), gradients by tangents and tangents by differences. */
 #include "check/kernel/cell.h"
 #include "check/base/elementary.h"
-#include "check/base/function.h"
+#include "check/smooth/function.h"
 #include "check/kernel/gradient.h"
 #include "check/kernel/jacobian.h"
 #include "check/kernel/identity.h"
-#include "check/kernel/line.h"
+#include "check/smooth/line.h"
 #include "check/kernel/near.h"
 #include "check/onnx/network.h"
 #include "check/program/power_series.h"

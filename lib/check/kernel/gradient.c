@@ -1,9 +1,8 @@
 /* The loss, its derivative along a direction, and gradients in reverse mode. */
 #include "check/kernel/gradient.h"
 #include "check/base/allocate.h"
-#include "check/base/elementary.h"
 #include "check/kernel/jacobian.h"
-#include "check/kernel/line.h"
+#include "check/kernel/smooth.h"
 
 #include <stdlib.h>
 
@@ -17,7 +16,7 @@ output_entry(const point *p, size_t i)
 static void
 entropy_slopes(const point *p, interval *d, size_t n, size_t sample)
 {
-  interval_softmax(d, d, n, 1, false);
+  p->net->smooth->softmax(d, d, n, 1, false);
   interval_add(&d[mpz_get_ui(mpq_numref(&p->target->value[sample]))], &exactly_one, &minus_one);
 }
 
@@ -156,7 +155,7 @@ one_root(const passage *b, size_t s, size_t sample)
   if (first == NONE)
     return false;
   INTERVAL(root);
-  inverse_root_at(p, &p->net->steps[s], first, &root);
+  p->net->smooth->inverse_root(p, &p->net->steps[s], first, &root);
   return !interval_exact(&root);
 }
 

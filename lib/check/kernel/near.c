@@ -3,11 +3,10 @@
 #include "check/kernel/near.h"
 #include "check/base/allocate.h"
 #include "check/kernel/identity.h"
-#include "check/kernel/line.h"
-#include "check/kernel/near_line.h"
 #include "check/kernel/near_sum.h"
 #include "check/base/parallel.h"
 #include "check/kernel/place.h"
+#include "check/kernel/smooth.h"
 #include "check/kernel/window.h"
 
 #include <stdlib.h>
@@ -240,7 +239,7 @@ static bool
 near_argument(const pass *a, const step *st, size_t e, interval *x)
 {
   near_interval(a->p, a->v, read_by(a->p, st, e), e, x);
-  return function_holds(st->of, x, st->still);
+  return a->p->net->smooth->holds(st->of, x, st->still);
 }
 
 /* Nothing is said of a network near a point where a function is not smooth, or is none: not of entries that a 0 multiplies,
@@ -255,8 +254,8 @@ expect_inside(const pass *a, size_t s, bool known, const integer *r)
       continue;
     if (put_off(a, known, r))
       return;
-    expect(function_inside(st->of, argument(a->p, st, e), st->still), "node %zu '%s' (%s): %s", st->place, st->name,
-           st->op,
+    expect(a->p->net->smooth->inside(st->of, argument(a->p, st, e), st->still), "node %zu '%s' (%s): %s", st->place,
+           st->name, st->op,
            function_jumps(st->of) ? "an argument that parameters move is where the function jumps, or it is too large"
                                   : "an argument is 0, or below, where it is not smooth");
   }
@@ -275,7 +274,7 @@ near_functions(const pass *a, size_t s)
     if (!known)
       break;
     session_set_bits(a->p->net->near_bits);
-    function_value(&x, st->of, &x);
+    a->p->net->smooth->value(&x, st->of, &x);
     session_set_bits(own);
     near_put(a->p, &a->v[s], e, &x);
   }
@@ -317,7 +316,7 @@ near_step(const pass *a, size_t s)
   if (known && st->kind == PRODUCT)
     near_products(a->p, a->v, s, a->sample);
   if (known && (st->kind == NORMALIZE || st->kind == SOFTMAX))
-    v->known = near_lines(a->p, a->v, s, a->sample);
+    v->known = a->p->net->smooth->line_near(a->p, a->v, s, a->sample);
   if (known && st->kind == FUNCTION)
     v->known = near_functions(a, s);
 }
@@ -395,6 +394,7 @@ static void
 point_begin(point *p)
 {
   network *net = p->net;
+  expect(net->smooth != NULL || p->loss != LOSS_CE, "cross entropy, and no rules for it");
   p->y = allocate(net->n_steps, sizeof *p->y);
   p->place = allocate(net->n_steps, sizeof *p->place);
   window_begin(p);
@@ -405,8 +405,10 @@ point_begin(point *p)
       p->place[s] = allocate(entries(p, s), sizeof **p->place);
     for (size_t e = 0; p->place[s] != NULL && e < entries(p, s); e++)
       p->place[s][e] = NONE;
+    expect(net->smooth != NULL || !(st->length > 0 || st->kind == OVER_ROOT || st->kind == FUNCTION),
+           "node %zu: a smooth step, and no rules for it", st->place);
     if (st->kind == OVER_ROOT)
-      root_prepare(st);
+      net->smooth->root_prepare(st);
     expect_entries(st);
     rows_prepare(st);
     reads_prepare(st);
@@ -439,7 +441,7 @@ more_bits(const network *net)
   session_set_bits(session_bits + many_bits() / 2);
   for (size_t s = 0; s < net->n_steps; s++)
     if (net->steps[s].kind == OVER_ROOT)
-      root_prepare(&net->steps[s]);
+      net->smooth->root_prepare(&net->steps[s]);
 }
 
 /* Whose bounds grow so much that few bits would be in vain. */

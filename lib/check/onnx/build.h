@@ -13,6 +13,7 @@ typedef struct {
   void (*node)(struct builder *b);   /* makes b->node, its inputs being found by their names */
   void (*within)(struct builder *b); /* the same, b->in being its inputs */
   const kinked_operator *(*kinked)(size_t *n);
+  const struct smooth_rules *smooth; /* of steps that they make */
 } operator_set;
 
 /* Makes the steps of a model with these parameters given beside it; what it does not take is refused. */

@@ -32,6 +32,7 @@
 #include "check/onnx/surrogate.h"
 #include "check/onnx/tail.h"
 #include "check/onnx/take.h"
+#include "check/smooth/smooth_steps.h"
 
 #include <string.h>
 
@@ -561,4 +562,4 @@ lower_node(builder *b)
     define(b, n->out[0]);
 }
 
-const operator_set onnx_operators = {lower_node, lower_within, kinked_operators};
+const operator_set onnx_operators = {lower_node, lower_within, kinked_operators, &smooth_steps};

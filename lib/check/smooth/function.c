@@ -1,8 +1,8 @@
 /* No function but 1 / x, sine, cosine and the derivatives falls anywhere: an end of the result comes from the same end of the argument. */
-#include "check/base/function.h"
+#include "check/smooth/function.h"
 
 #include "check/base/arctangent.h"
-#include "check/base/circle.h"
+#include "check/smooth/circle.h"
 #include "check/base/erf.h"
 
 /* ---- Exponentials */
@@ -128,29 +128,6 @@ elu_slope_end(rational *end, const rational *t, bool up)
     mpq_set(end, &plus_one);
   else
     exponential(end, t, up);
-}
-
-/* ---- Functions with a domain */
-
-const char *
-function_name(function f)
-{
-  static const char *const names[] = {"exp",   "erf",   "softplus", "normal",     "normal-tanh", "elu",
-                                      "sin",   "cos",   "atan",     "reciprocal", "root",        "log",
-                                      "above", "floor", "round",    "truncate",   "held"};
-  return names[f];
-}
-
-bool
-function_has_domain(function f)
-{
-  return f >= F_RECIPROCAL;
-}
-
-bool
-function_jumps(function f)
-{
-  return f >= F_ABOVE;
 }
 
 /* ---- Functions that jump: the value at a number is that of both ends */
