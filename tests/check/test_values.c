@@ -3,6 +3,7 @@
 #include "check/kernel/cell.h"
 #include "check/base/elementary.h"
 #include "check/smooth/function.h"
+#include "check/files/tensor_files.h"
 #include "check/kernel/gradient.h"
 #include "check/kernel/jacobian.h"
 #include "check/kernel/identity.h"
@@ -703,6 +704,7 @@ load(loaded *l, const char *name)
 
   *l = (loaded){.p = {.net = &l->net, .x = given.x}};
   onnx_read(&l->m, data_file(name, "onnx"));
+  onnx_operators.fold(&l->m);
   network_build(&l->net, &l->m, &given, &onnx_operators);
   network *net = &l->net;
   for (size_t i = 0; i < net->n_tensors; i++) {

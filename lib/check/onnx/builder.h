@@ -9,7 +9,7 @@
 
 #include "check/files/onnx.h"
 #include "check/kernel/steps.h"
-#include "check/files/tensor_files.h"
+#include "check/files/arrays.h"
 
 typedef graph_value value;
 

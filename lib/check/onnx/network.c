@@ -1,6 +1,8 @@
 /* The table of operators, and what holds of several. */
 #include "check/onnx/network.h"
 #include "check/base/allocate.h"
+#include "check/files/dequantize.h"
+#include "check/files/tensor_files.h"
 #include "check/onnx/builder.h"
 #include "check/onnx/along.h"
 #include "check/onnx/attention.h"
@@ -562,4 +564,5 @@ lower_node(builder *b)
     define(b, n->out[0]);
 }
 
-const operator_set onnx_operators = {lower_node, lower_within, kinked_operators, &smooth_steps};
+const operator_set onnx_operators = {lower_node,         lower_within, kinked_operators,
+                                     dequantize_weights, tensors_read, &smooth_steps};
