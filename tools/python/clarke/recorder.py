@@ -21,8 +21,8 @@ from torch.optim.swa_utils import AveragedModel
 from torch.overrides import _get_current_function_mode_stack
 from torch.utils._python_dispatch import _disable_current_modes, _get_current_dispatch_mode_stack
 
+from . import fingerprint, kinks, outside, replay, statistics, updates
 from . import graph as graphs
-from . import kinks, outside, replay, statistics, updates
 from . import model as models
 from . import trees as trees_of
 from .again import Again, keywords
@@ -227,7 +227,8 @@ class record:
     buffers and the batch may be changed through numpy. `trees`: the orders of summation are asked for, too, and written.
     `accumulate`: gradients that parameters have already are put aside while the backward pass runs, and its own are added to them:
     micro-batches of one optimizer's step, each recorded.
-    `again`: at the end the modules' calls are run once more, at moved parameters, and compared with what was recorded (again.py);
+    `again`: at the end the modules' calls are run once more, at moved parameters, and compared with what was recorded (again.py), unless enough steps of
+    the same program were (fingerprint.py);
     or a function that gives the loss again, which is run in their place; False: nothing is, and the report says so.
     """
 
@@ -634,11 +635,18 @@ class record:
         return begun
 
     def run_again(self):
-        """What was: the function that gives the loss, the modules' calls, or nothing."""
+        """What was: the function that gives the loss, the modules' calls, those of earlier steps of the same program, or nothing."""
         if self.again is None or not self.again.calls:
             return None
+        program = fingerprint.program_of(self) if self.loss_again is None else None
+        if program is not None and not program.is_due():
+            program.steps += 1
+            self.again.forget()
+            return "program"
         trained = [self.parameters[name] for name in sorted(self.trained)]
         self.again.check(self.trace.loss, trained, list(self.buffers.values()), self.branches)
+        if program is not None:
+            program.steps += 1
         return None if self.again.missed else "loss" if self.loss_again is not None else "calls"
 
     def require_inputs(self, given):
