@@ -3,9 +3,7 @@
 #include "check/base/allocate.h"
 #include "check/base/lines.h"
 #include "check/formula/formula_proof.h"
-#include "check/kernel/evidence.h"
-#include "check/kernel/bound.h"
-#include "check/kernel/simplex.h"
+#include "check/evidence_kinds.h"
 #include "check/kernel/statement.h"
 #include "check/kernel/tape.h"
 #include "check/kernel/zone.h"
@@ -138,12 +136,11 @@ check_claim(const char *folder)
 static void
 check_network(const char *folder, const char *verdict)
 {
-  static const output_rules rules = {check_simplices, check_compensation, &open_bounds};
   network net;
   point p = {.net = &net};
   model m;
   read_described_network(&p, &m, folder);
-  check_output(&p, verdict, &rules);
+  check_output(&p, verdict, evidence_kinds, N_EVIDENCE);
   printf("VERIFIED\n%s", account_text());
   print_verdict(&net, verdict);
 }

@@ -29,7 +29,7 @@ def read_rooms(path):
     for line in path.read_text().splitlines():
         if line.startswith("  may include:"):
             rooms[name] = rooms[name][0], line.split(":")[1].split()
-        elif line and not line.startswith(("#", " ", "links ")):
+        elif line and not line.startswith(("#", " ", "links ", "room ")):
             name, _, holds = line.partition(":")
             rooms[name] = holds.strip(), []
     return rooms
@@ -41,7 +41,7 @@ def read_checker(path):
     for line in path.read_text().splitlines():
         if line.startswith("  ") and not line.startswith("  may include:"):
             order += [name if room == "top" else f"{room}/{name}" for name in line.split()]
-        elif line and not line.startswith(("#", " ", "links ")):
+        elif line and not line.startswith(("#", " ", "links ", "room ")):
             room = line.partition(":")[0]
     return rooms, order
 
@@ -100,6 +100,15 @@ def read_links(path):
     """Of each kind of verdict: the files that check it, and the most lines that these and all that they use may have."""
     lines = re.findall(r"^links ([\w ]+): at most (\d+) lines from (.+)$", path.read_text(), re.M)
     return {kind: (files.split(), int(most)) for kind, most, files in lines}
+
+
+def size_complaints(folder, path):
+    """Rooms that have more lines, with headers, than is said of them."""
+    found = []
+    for room, most in re.findall(r"^room ([\w/]+): at most (\d+) lines$", path.read_text(), re.M):
+        lines = sum(file.read_text().count("\n") for file in (folder / room).glob("*.[ch]"))
+        found += [f"{path.name}: {room} has {lines} lines, at most {most} are said"] if not 0 < lines <= int(most) else []
+    return found
 
 
 def closure(folder, files):
@@ -253,6 +262,19 @@ def planted_table():
         return None if counted == ["a.c", "t.c", "t.h"] else "a table's file is not counted with what reads it"
 
 
+def planted_size():
+    """A room that has more lines than is said of it: is it seen?"""
+    with tempfile.TemporaryDirectory() as at:
+        folder = Path(at)
+        (folder / "left").mkdir()
+        (folder / "left/l.h").write_text("int l;\nint m;\n")
+        seen = []
+        for most in (1, 2):
+            (folder / "said.txt").write_text(f"room left: at most {most} lines\n")
+            seen.append(len(size_complaints(folder, folder / "said.txt")))
+        return None if seen == [1, 0] else "a room that is too large is not seen"
+
+
 def planted_in_checker():
     """The same of the checker's order, and of what its files share."""
     files = {"base/a.h": "extern size_t one, none;", "base/a.c": '#include "check/base/a.h"', "b.h": '#include "check/base/a.h"',
@@ -291,8 +313,8 @@ def main():
         found.append("CONTRIBUTING.md: its table of rooms is not what --table prints")
     checker = ROOT / "lib" / "check"
     found += order_complaints(checker, *read_checker(HERE / "checker.txt")) + set_complaints(checker)
-    found += link_complaints(checker, read_links(HERE / "checker.txt")) + front_complaints(ROOT / "lib")
-    for unseen in (planted(rooms), planted_front(), planted_table(), planted_in_checker()):
+    found += size_complaints(checker, HERE / "checker.txt") + link_complaints(checker, read_links(HERE / "checker.txt")) + front_complaints(ROOT / "lib")
+    for unseen in (planted(rooms), planted_front(), planted_table(), planted_size(), planted_in_checker()):
         found += [unseen] if unseen else []
     print("\n".join(found) or "every arrow points one way")
     sys.exit(bool(found))

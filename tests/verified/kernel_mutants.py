@@ -29,7 +29,7 @@ from mutants import mutants_of  # noqa: E402
 ROOM = proofs.ROOT / "lib/check"
 # What says that a cell is as it must be, that values and gradients are what they are.
 RULES = ["kernel/adjoint.c", "kernel/behind.c", "kernel/bound.c", "kernel/cell.c", "kernel/evaluate.c", "kernel/evidence.c",
-         "kernel/gradient.c", "kernel/jacobian.c", "smooth/line.c", "kernel/window.c"]
+         "kernel/gradient.c", "kernel/hull.c", "kernel/jacobian.c", "smooth/line.c", "kernel/mix.c", "kernel/separator.c", "kernel/window.c"]
 COMPILE = [*os.environ.get("CC", "cc").split(), "-std=gnu11", "-O1", "-w", f"-I{ROOM.parent}", "-c"]
 SECONDS = 20  # in which a changed checker has to answer
 

@@ -12,14 +12,6 @@ output_entry(const point *p, size_t i)
   return p->net->map[i % p->net->n_outputs] * p->net->batch + i / p->net->n_outputs;
 }
 
-/* d, the n outputs of a sample, become the derivative of its cross entropy by them. */
-static void
-entropy_slopes(const point *p, interval *d, size_t n, size_t sample)
-{
-  p->net->smooth->softmax(d, d, n, 1, false);
-  interval_add(&d[mpz_get_ui(mpq_numref(&p->target->value[sample]))], &exactly_one, &minus_one);
-}
-
 /* The derivative of the loss by the output's entries. */
 interval *
 loss_slopes(const point *p)
@@ -38,7 +30,7 @@ loss_slopes(const point *p)
                  &plus_one);
   for (size_t b = 0; p->loss == LOSS_CE && b < p->net->batch; b++) {
     if (!loss_ignores(p, b))
-      entropy_slopes(p, &d[b * n], n, b);
+      p->net->smooth->entropy_slopes(p, &d[b * n], n, b);
     for (size_t i = 0; i < n && loss_ignores(p, b); i++)
       interval_set(&d[b * n + i], &zero, &zero);
   }

@@ -11,10 +11,9 @@
 
 #include <stdlib.h>
 
-#define FEW_BITS 112     /* of the first pass */
-#define FINE 64          /* what is off by less than 2^-FINE is evaluated exactly */
-#define MOST_BEGUN 1024  /* session_bits with which no other pass is begun */
-#define MOST_ARGUMENT 15 /* of a function: below 2^15 */
+#define FEW_BITS 112    /* of the first pass */
+#define FINE 64         /* what is off by less than 2^-FINE is evaluated exactly */
+#define MOST_BEGUN 1024 /* session_bits with which no other pass is begun */
 
 /* The pass of a sample, or of all samples when they are coupled. open: may it be ended, to be begun with more bits? Is it? */
 typedef struct {
@@ -234,14 +233,6 @@ near_windows(const pass *a, size_t s, const integer *r)
 
 /* ---- Functions */
 
-/* What the argument of entry e is near to; is it in the function's domain, and does that hold all of it? */
-static bool
-near_argument(const pass *a, const step *st, size_t e, interval *x)
-{
-  near_interval(a->p, a->v, read_by(a->p, st, e), e, x);
-  return a->p->net->smooth->holds(st->of, x, st->still);
-}
-
 /* Nothing is said of a network near a point where a function is not smooth, or is none: not of entries that a 0 multiplies,
  * either. */
 static void
@@ -250,7 +241,9 @@ expect_inside(const pass *a, size_t s, bool known, const integer *r)
   const step *st = &a->p->net->steps[s];
   INTERVAL(x);
   for (size_t e = a->sample; e < entries(a->p, s); e += a->p->net->apart) {
-    if (known && near_argument(a, st, e, &x))
+    if (known)
+      near_interval(a->p, a->v, read_by(a->p, st, e), e, &x);
+    if (known && a->p->net->smooth->holds(st->of, &x, st->still))
       continue;
     if (put_off(a, known, r))
       return;
@@ -259,26 +252,6 @@ expect_inside(const pass *a, size_t s, bool known, const integer *r)
            function_jumps(st->of) ? "an argument that parameters move is where the function jumps, or it is too large"
                                   : "an argument is 0, or below, where it is not smooth");
   }
-}
-
-/* Ends of the function's values at the ends of its arguments, to as many bits as near values have. Are they known? */
-static bool
-near_functions(const pass *a, size_t s)
-{
-  const step *st = &a->p->net->steps[s];
-  const unsigned long own = session_bits;
-  bool known = st->of != F_LOG && st->of != F_SOFTPLUS; /* whose logarithms are slow */
-  INTERVAL(x);
-  for (size_t e = a->sample; e < entries(a->p, s) && known; e += a->p->net->apart) {
-    known = near_argument(a, st, e, &x) && magnitude(&x.lo) <= MOST_ARGUMENT && magnitude(&x.hi) <= MOST_ARGUMENT;
-    if (!known)
-      break;
-    session_set_bits(a->p->net->near_bits);
-    a->p->net->smooth->value(&x, st->of, &x);
-    session_set_bits(own);
-    near_put(a->p, &a->v[s], e, &x);
-  }
-  return known;
 }
 
 /* ---- Steps */
@@ -318,7 +291,7 @@ near_step(const pass *a, size_t s)
   if (known && (st->kind == NORMALIZE || st->kind == SOFTMAX))
     v->known = a->p->net->smooth->line_near(a->p, a->v, s, a->sample);
   if (known && st->kind == FUNCTION)
-    v->known = near_functions(a, s);
+    v->known = a->p->net->smooth->function_near(a->p, a->v, s, a->sample);
 }
 
 near *

@@ -1,5 +1,5 @@
-/* What the kernel asks of smooth steps: functions, softmax, normalizations. It is handed in with a network that has them. One of
- * sums, pieces and windows alone rests on nothing of it. */
+/* What the kernel asks of smooth steps: functions, softmax, normalizations; and of cross entropy. It is handed in with a network that has
+ * them. One of sums, pieces and windows alone rests on nothing of it. */
 #ifndef CLARKE_KERNEL_SMOOTH_H
 #define CLARKE_KERNEL_SMOOTH_H
 
@@ -8,6 +8,7 @@
 struct motion;
 struct jacobian;
 struct near;
+struct origins;
 
 typedef struct smooth_rules {
   /* A FUNCTION step. Does x lie in the domain? UNDECIDED when it does not say. Of one that jumps x may be there, if nothing moves
@@ -16,6 +17,8 @@ typedef struct smooth_rules {
   bool (*holds)(function f, const interval *x, bool still);
   void (*value)(interval *y, function f, const interval *x);
   void (*slope)(interval *y, function f, const interval *x);
+  /* Near values of the functions of a sample, to as many bits as others have: are they known? */
+  bool (*function_near)(const point *p, struct near *v, size_t s, size_t sample);
   /* The line that has entry e in a SOFTMAX or NORMALIZE step: all values, and all tangents; the derivatives of entry e; near values
    * of all lines of a sample, if they are known. */
   void (*line_values)(const point *p, size_t s, size_t e);
@@ -25,8 +28,11 @@ typedef struct smooth_rules {
   void (*root_prepare)(step *st); /* of an OVER_ROOT step what multiplies x, to the session's bits */
   /* What multiplies entry e of an OVER_ROOT or NORMALIZE step, being 1 over a root. */
   void (*inverse_root)(const point *p, const step *st, size_t e, interval *r);
-  /* Encloses the softmax of n entries: of cross entropy. */
-  void (*softmax)(interval *y, const interval *x, size_t n, size_t stride, bool logarithm);
+  /* Cross entropy. d, the n outputs of a sample, become its derivative by them. */
+  void (*entropy_slopes)(const point *p, interval *d, size_t n, size_t sample);
+  /* As loss_origins (gradient.h), and each derivative of the loss that is 0 is known to be; false where the loss is no cross entropy,
+   * samples depend on one another, or an output is not rational. Then nothing is found. */
+  bool (*entropy_origins)(const point *p, const cell *c, struct origins *of);
 } smooth_rules;
 
 #endif

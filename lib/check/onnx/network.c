@@ -20,6 +20,7 @@
 #include "check/onnx/loss.h"
 #include "check/onnx/normalization.h"
 #include "check/onnx/optimizer.h"
+#include "check/onnx/piecewise.h"
 #include "check/onnx/pointwise.h"
 #include "check/onnx/qlinear.h"
 #include "check/onnx/quant.h"

@@ -4,6 +4,9 @@
 #include "check/base/arctangent.h"
 #include "check/smooth/circle.h"
 #include "check/base/erf.h"
+#include "check/kernel/near_step.h"
+
+#define MOST_ARGUMENT 15 /* of near values: below 2^15 */
 
 /* ---- Exponentials */
 
@@ -368,4 +371,27 @@ function_slope(interval *y, function f, const interval *x)
   }
   interval_set(y, &t.lo, &t.hi);
   interval_round(y);
+}
+
+/* ---- Near values */
+
+bool
+function_near(const point *p, near *v, size_t s, size_t sample)
+{
+  const step *st = &p->net->steps[s];
+  const unsigned long own = session_bits;
+  bool known = st->of != F_LOG && st->of != F_SOFTPLUS; /* whose logarithms are slow */
+  INTERVAL(x);
+  for (size_t e = sample; e < entries(p, s) && known; e += p->net->apart) {
+    near_interval(p, v, read_by(p, st, e), e, &x);
+    known =
+        function_holds(st->of, &x, st->still) && magnitude(&x.lo) <= MOST_ARGUMENT && magnitude(&x.hi) <= MOST_ARGUMENT;
+    if (!known)
+      break;
+    session_set_bits(p->net->near_bits);
+    function_value(&x, st->of, &x);
+    session_set_bits(own);
+    near_put(p, &v[s], e, &x);
+  }
+  return known;
 }
