@@ -40,7 +40,7 @@ def held_as(item):
         return plain(item)
     if kind is types.FunctionType or kind is types.MethodType:
         return getattr(item, "__func__", item).__code__
-    if isinstance(item, (torch.Tensor, torch.nn.Module, type)) or type(getattr(item, "__dict__", None)) is not dict:
+    if isinstance(item, (torch.Tensor, torch.nn.Module, type, types.ModuleType)) or type(getattr(item, "__dict__", None)) is not dict:
         return kind
     return kind, [(name, plain(held) or type(held)) for name, held in vars(item).items()]
 
@@ -132,7 +132,8 @@ class Fingerprint:
             return None
         if isinstance(content, dict):
             others = self.own if type(content) is OrderedDict else ()  # a module's hooks
-            return [(held_as(key), held_as(item)) for key, item in content.items() if key not in others]
+            return [(key if type(key) is str else held_as(key), item if type(item) in AS_THEY_ARE else held_as(item))
+                    for key, item in content.items() if key not in others]
         return list(map(held_as, content)) if isinstance(content, (list, tuple)) else held_as(content)
 
     def of_modules(self):

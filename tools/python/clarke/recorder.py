@@ -27,7 +27,7 @@ from . import model as models
 from . import trees as trees_of
 from .again import Again, keywords
 from .axes import RECURRENT
-from .files import array, npz, raw, safetensors
+from .files import array, npz, raw, safetensors, size_of
 from .folder import Folder, surely
 from .hooks import Hooks
 from .precision import of_products, precision
@@ -525,8 +525,9 @@ class record:
 
     def is_outside(self, graph):
         """Is some number of the graph's no real one, beside masks of minus infinity, or some gradient between?"""
-        return any(outside.broken(v.tensor) or any(map(outside.broken, n.grad_outputs[i:i + 1]))
-                   for n, i in graph.recorded.values() for v in [n.results[i]] if id(v) not in graph.masked)
+        numbers = {id(t): t for n, i in graph.recorded.values() if id(n.results[i]) not in graph.masked
+                   for t in (n.results[i].tensor, *n.grad_outputs[i:i + 1]) if isinstance(t, torch.Tensor) and t.is_floating_point() and t.numel() > 0}
+        return outside.any_broken([t for t in numbers.values() if not t.is_meta])
 
     def is_seen(self):
         """Did Python make nothing of the step's numbers that it read?"""
@@ -587,10 +588,10 @@ class record:
         """The step's files. (Their entries in run.json.)"""
         files, base = {}, f"step-{self.step:06}"
         files["batch"] = folder.put(f"{base}.batch.npz", npz(batch))
-        files["parameters"] = folder.put(f"{base}.parameters.safetensors", safetensors(parameters))
-        files["gradients"] = folder.put(f"{base}.gradients.safetensors", safetensors(gradients))
+        files["parameters"] = folder.put(f"{base}.parameters.safetensors", safetensors(parameters), size=size_of(parameters))
+        files["gradients"] = folder.put(f"{base}.gradients.safetensors", safetensors(gradients), size=size_of(gradients))
         if traced is not None:
-            files["trace"] = folder.put(f"{base}.trace.safetensors", safetensors(traced), hashed=False)
+            files["trace"] = folder.put(f"{base}.trace.safetensors", safetensors(traced), hashed=False, size=size_of(traced))
         return files
 
     def put_graph(self, folder, run, parts):
