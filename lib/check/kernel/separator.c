@@ -18,6 +18,18 @@ typedef struct {
   size_t *branched; /* the touched kinks above */
 } tree;
 
+/* In a line of `dead`: a letter, of another option than the side of window k; of a kink, nothing. */
+static size_t
+next_option(const point *p, const cell *c, size_t k)
+{
+  if (!is_window(&p->touched[k]))
+    return 0;
+  const char *name = next_word(), *word = name;
+  int side = side_named(p, k, &word);
+  require(*word == '\0' && side != c->side[k], "'%s' is not another option than the one taken", name);
+  return (size_t)side - 1;
+}
+
 /* `dead N`: a positive combination of N derivatives, of arguments turned to their sides or of a
  * side's option less another, is 0. What is affine follows from the sides given, those of the path or, of bounds, none. */
 static void
@@ -79,6 +91,18 @@ read_tree(void *of)
   next_line("leaf");
   t->rules->leaf(t->leaves, &t->q->c);
   return TREE_LEAF;
+}
+
+/* The next side of a branch on touched kink k: the first, ... or none. */
+static void
+next_side(const point *p, cell *c, size_t k)
+{
+  int last = (int)p->touched[k].n, *side = &c->side[k];
+  require(last <= LETTERS, "%s has more than 26 options", kink(p, k).text);
+  if (is_window(&p->touched[k]))
+    *side = *side < last ? *side + 1 : 0;
+  else
+    *side = *side < 0 ? 1 : *side == 0 ? -1 : 0;
 }
 
 /* To the next side, or behind the last to none. */

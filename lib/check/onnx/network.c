@@ -16,6 +16,7 @@
 #include "check/onnx/grid.h"
 #include "check/onnx/integers.h"
 #include "check/onnx/jump.h"
+#include "check/onnx/lift.h"
 #include "check/onnx/linear.h"
 #include "check/onnx/loss.h"
 #include "check/onnx/normalization.h"
