@@ -1612,6 +1612,7 @@ main(void)
   const int n = sizeof nets / sizeof *nets, rational_nets = n - 14;
 
   tcase_add_test(t, hashes_agree_with_libcrypto);
+  tcase_add_test(t, hashes_are_the_same_by_instructions);
   tcase_add_loop_test(t, softmax_encloses, 0, 2);
   tcase_add_test(t, wide_softmax_contains_its_points);
   tcase_add_loop_test(t, functions_enclose, 0, 2);
