@@ -3,6 +3,7 @@
 #include "check/smooth/entropy.h"
 #include "check/smooth/function.h"
 #include "check/smooth/line.h"
+#include "check/smooth/size.h"
 
 const smooth_rules smooth_steps = {.inside = function_inside,
                                    .holds = function_holds,
@@ -13,6 +14,7 @@ const smooth_rules smooth_steps = {.inside = function_inside,
                                    .line_tangents = line_tangents,
                                    .line_row = line_row,
                                    .line_near = line_near,
+                                   .sign_by_size = sign_by_size,
                                    .root_prepare = root_prepare,
                                    .inverse_root = inverse_root_at,
                                    .entropy_slopes = entropy_slopes,

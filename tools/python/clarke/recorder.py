@@ -21,13 +21,13 @@ from torch.optim.swa_utils import AveragedModel
 from torch.overrides import _get_current_function_mode_stack
 from torch.utils._python_dispatch import _disable_current_modes, _get_current_dispatch_mode_stack
 
+from . import fingerprint, kinks, outside, replay, statistics, updates
 from . import graph as graphs
-from . import kinks, outside, replay, statistics, updates
 from . import model as models
 from . import trees as trees_of
 from .again import Again, keywords
 from .axes import RECURRENT
-from .files import array, npz, raw, safetensors
+from .files import array, npz, raw, safetensors, size_of
 from .folder import Folder, surely
 from .hooks import Hooks
 from .precision import of_products, precision
@@ -227,7 +227,8 @@ class record:
     buffers and the batch may be changed through numpy. `trees`: the orders of summation are asked for, too, and written.
     `accumulate`: gradients that parameters have already are put aside while the backward pass runs, and its own are added to them:
     micro-batches of one optimizer's step, each recorded.
-    `again`: at the end the modules' calls are run once more, at moved parameters, and compared with what was recorded (again.py);
+    `again`: at the end the modules' calls are run once more, at moved parameters, and compared with what was recorded (again.py), unless enough steps of
+    the same program were (fingerprint.py);
     or a function that gives the loss again, which is run in their place; False: nothing is, and the report says so.
     """
 
@@ -524,8 +525,9 @@ class record:
 
     def is_outside(self, graph):
         """Is some number of the graph's no real one, beside masks of minus infinity, or some gradient between?"""
-        return any(outside.broken(v.tensor) or any(map(outside.broken, n.grad_outputs[i:i + 1]))
-                   for n, i in graph.recorded.values() for v in [n.results[i]] if id(v) not in graph.masked)
+        numbers = {id(t): t for n, i in graph.recorded.values() if id(n.results[i]) not in graph.masked
+                   for t in (n.results[i].tensor, *n.grad_outputs[i:i + 1]) if isinstance(t, torch.Tensor) and t.is_floating_point() and t.numel() > 0}
+        return outside.any_broken([t for t in numbers.values() if not t.is_meta])
 
     def is_seen(self):
         """Did Python make nothing of the step's numbers that it read?"""
@@ -586,10 +588,10 @@ class record:
         """The step's files. (Their entries in run.json.)"""
         files, base = {}, f"step-{self.step:06}"
         files["batch"] = folder.put(f"{base}.batch.npz", npz(batch))
-        files["parameters"] = folder.put(f"{base}.parameters.safetensors", safetensors(parameters))
-        files["gradients"] = folder.put(f"{base}.gradients.safetensors", safetensors(gradients))
+        files["parameters"] = folder.put(f"{base}.parameters.safetensors", safetensors(parameters), size=size_of(parameters))
+        files["gradients"] = folder.put(f"{base}.gradients.safetensors", safetensors(gradients), size=size_of(gradients))
         if traced is not None:
-            files["trace"] = folder.put(f"{base}.trace.safetensors", safetensors(traced), hashed=False)
+            files["trace"] = folder.put(f"{base}.trace.safetensors", safetensors(traced), hashed=False, size=size_of(traced))
         return files
 
     def put_graph(self, folder, run, parts):
@@ -634,11 +636,18 @@ class record:
         return begun
 
     def run_again(self):
-        """What was: the function that gives the loss, the modules' calls, or nothing."""
+        """What was: the function that gives the loss, the modules' calls, those of earlier steps of the same program, or nothing."""
         if self.again is None or not self.again.calls:
             return None
+        program = fingerprint.program_of(self) if self.loss_again is None else None
+        if program is not None and not program.is_due():
+            program.steps += 1
+            self.again.forget()
+            return "program"
         trained = [self.parameters[name] for name in sorted(self.trained)]
         self.again.check(self.trace.loss, trained, list(self.buffers.values()), self.branches)
+        if program is not None:
+            program.steps += 1
         return None if self.again.missed else "loss" if self.loss_again is not None else "calls"
 
     def require_inputs(self, given):
