@@ -49,7 +49,7 @@ class Fingerprint:
     """The fingerprint of one record, whose step has run."""
 
     def __init__(self, record):
-        self.record, self.trace, self.calls = record, record.trace, record.again.calls
+        self.record, self.trace, self.calls, self.outputs = record, record.trace, record.again.calls, record.again.outputs
         self.numbers, self.names, self.at = {}, {}, 0  # by values' identities; of tensors; the operator
         self.own = {hook.id for hook in record.hooks}  # the recorder's own, which has other numbers in each step
         for call in self.calls:
@@ -65,8 +65,15 @@ class Fingerprint:
             raise Unnamed
         nodes = [self.node(i, node) for i, node in enumerate(trace.nodes)]
         flags = sorted((name, plain(value)) for name, value in record.flags.items() if name != "precision")
-        return (nodes, [self.output(*out) for out in record.again.outputs], [self.call(call) for call in self.calls], self.slot(trace.loss),
-                self.of_modules(), flags, repr(record.flags["precision"]), sorted(record.trained), record.modes[0].autocast, trace.seed is None)
+        return (nodes, [self.output(*out) for out in self.outputs], self.slot(trace.loss), flags, repr(record.flags["precision"]),
+                sorted(record.trained), record.modes[0].autocast, trace.seed is None), self.around()
+
+    def names_of(self, tensors):
+        return [self.names.get(id(t)) for t in tensors]
+
+    def around(self):
+        """All but the operators: by whom they were called, and what these hold."""
+        return [self.call(call) for call in self.calls], self.of_modules()
 
     # ---- What ran
 
@@ -157,8 +164,8 @@ class Fingerprint:
 class Program:
     """Steps of one fingerprint."""
 
-    def __init__(self, fingerprint):
-        self.fingerprint, self.steps = fingerprint, 0
+    def __init__(self, ran, around):
+        self.ran, self.around, self.steps = ran, around, 0
 
     def is_due(self):
         """Is the next step to be run again?"""
@@ -168,13 +175,13 @@ class Program:
 PROGRAMS = weakref.WeakKeyDictionary()  # by their models, those that were met last at the end
 
 
-def program_of(record):
+def program_of(fingerprint):
     """The one that the step has run; None: it is like no other."""
     try:
-        found = Fingerprint(record).of()
+        ran, around = fingerprint.of()
     except Unnamed:
         return None
-    programs = PROGRAMS.setdefault(record.model, [])
-    program = next((p for p in programs if p.fingerprint == found), None) or Program(found)
+    programs = PROGRAMS.setdefault(fingerprint.record.model, [])
+    program = next((p for p in reversed(programs) if p.around == around and p.ran == ran), None) or Program(ran, around)
     programs[:] = [*(p for p in programs if p is not program), program][-MOST:]
     return program
