@@ -1,10 +1,11 @@
 /* Near values in doubles (near_rough.h).
  *
- * An entry's value is within r of c. In a LINEAR step with n terms, c = S, the sum of w x in doubles, w being cut to a double's digits. With
- * |x - v| <= r of each term's value v, S is off by at most the sum of |w| (r + |x| n 2^-53), for its rounding, and of |w| 2^-52 |x|, for what
- * was cut, and a little. M is the sum of |w| (r + |x| e), e = (n + 8) 2^-52, in doubles, which loses (n + 3) 2^-53 of itself at most. So M
- * and e M are more than all of it. What products lose that underflow is less than LEAST. Numbers that doubles do not hold are NaN, and
- * decide nothing. */
+ * An entry's value is within r of c. A LINEAR step's terms are added up in blocks, and the blocks' sums: a term goes through n operations at
+ * most, a product and additions, n being BLOCK + 1 and the number of blocks. c = S, the sum of w x in doubles, w being cut to a double's
+ * digits. With |x - v| <= r of each term's value v, S is off by at most the sum of |w| (r + |x| n 2^-53), for its rounding, and of |w| 2^-52
+ * |x|, for what was cut, and a little. M is the sum of |w| (r + |x| e), e = (n + 8) 2^-52, in doubles, which loses (n + 3) 2^-53 of itself
+ * at most. So M and e M are more than all of it. What products lose that underflow is less than LEAST. Numbers that doubles do not hold are
+ * NaN, and decide nothing. */
 #include "check/kernel/near_rough.h"
 #include "check/base/allocate.h"
 #include "check/base/span.h"
@@ -19,6 +20,7 @@
 
 #define LANES 8
 #define GROUP 4 /* features that are summed up at once */
+#define BLOCK 64
 #define LEAST 0x1p-900
 #define MOST_TERMS ((size_t)1 << 32)
 
@@ -96,19 +98,27 @@ typedef struct {
 static WIDE void
 add_group(const row *of, const double *const *w, double *const *c, double *const *r)
 {
-  lanes sum[GROUP] = {{0}}, size[GROUP] = {{0}};
-  for (size_t i = 0; i < of->width; i++) {
-    if (of->x[i] == NULL)
-      continue;
-    lanes x = *(const lanes *)of->x[i], off = *(const lanes *)of->r[i] + absolute(x) * of->part;
+  lanes all[GROUP] = {{0}}, all_sizes[GROUP] = {{0}};
+  for (size_t first = 0; first < of->width; first += BLOCK) {
+    size_t end = of->width - first < BLOCK ? of->width : first + BLOCK;
+    lanes sum[GROUP] = {{0}}, size[GROUP] = {{0}};
+    for (size_t i = first; i < end; i++) {
+      if (of->x[i] == NULL)
+        continue;
+      lanes x = *(const lanes *)of->x[i], off = *(const lanes *)of->r[i] + absolute(x) * of->part;
+      for (size_t k = 0; k < GROUP; k++) {
+        sum[k] += x * w[k][i];
+        size[k] += off * fabs(w[k][i]);
+      }
+    }
     for (size_t k = 0; k < GROUP; k++) {
-      sum[k] += x * w[k][i];
-      size[k] += off * fabs(w[k][i]);
+      all[k] += sum[k];
+      all_sizes[k] += size[k];
     }
   }
   for (size_t k = 0; k < GROUP; k++) {
-    *(lanes *)c[k] = sum[k];
-    *(lanes *)r[k] = size[k] * (1 + of->part) + LEAST;
+    *(lanes *)c[k] = all[k];
+    *(lanes *)r[k] = all_sizes[k] * (1 + of->part) + LEAST;
   }
 }
 
@@ -152,7 +162,7 @@ rough_sums(const pass *a, size_t s)
   size_t *start, *order = sort_features(st, &start), rows = rows_of_sources(st), one = a->p->net->n_steps;
   double *w = weights_of(st);
   row of = {allocate(st->width, sizeof *of.x), allocate(st->width, sizeof *of.r), st->width,
-            ldexp((double)st->width + 8, -52)};
+            ldexp((double)(BLOCK + st->width / BLOCK + 10), -52)};
   for (size_t k = 0; k < rows; k++)
     for (size_t b = 0; b < a->samples && start[k] < start[k + 1]; b += LANES) {
       for (size_t i = 0; i < st->width; i++) {
