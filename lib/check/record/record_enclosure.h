@@ -5,7 +5,7 @@
 
 #include "check/smooth/function.h"
 #include "check/record/record_bound.h"
-#include "check/record/record_span.h"
+#include "check/base/span.h"
 
 /* z is NULL: in doubles. */
 typedef struct {
