@@ -607,7 +607,7 @@ class record:
     def put_numbers(self, folder, batch, parameters, gradients, traced):
         """The step's files. (Their entries in run.json.)"""
         files, base = {}, f"step-{self.step:06}"
-        files["batch"] = folder.put(f"{base}.batch.npz", npz(batch))
+        files["batch"] = folder.put(f"{base}.batch.npz", npz(batch), size=sum(a.nbytes for a in batch.values()))
         files["parameters"] = folder.put(f"{base}.parameters.safetensors", safetensors(parameters), size=size_of(parameters))
         files["gradients"] = folder.put(f"{base}.gradients.safetensors", safetensors(gradients), size=size_of(gradients))
         if traced is not None:
