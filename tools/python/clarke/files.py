@@ -30,7 +30,7 @@ def raw(t):
 
 
 def size_of(tensors):
-    """Of a file of these, without its header."""
+    """For a file of these, without its header."""
     return sum(t.numel() * t.element_size() for t in tensors.values())
 
 

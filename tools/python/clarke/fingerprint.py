@@ -46,7 +46,7 @@ def held_as(item):
 
 
 class Fingerprint:
-    """Of one record, whose step has run."""
+    """The fingerprint of one record, whose step has run."""
 
     def __init__(self, record):
         self.record, self.trace, self.calls, self.outputs = record, record.trace, record.again.calls, record.again.outputs
@@ -134,7 +134,7 @@ class Fingerprint:
         return call.name, call.nodes, call.outputs, held, around.grad, around.kind, around.switches, around.autocast, around.cached
 
     def content(self, content):
-        """Of a container that is reached from the module. (What draws, and arrays, have other numbers in each step.)"""
+        """What a container holds that is reached from the module. (What draws, and arrays, have other numbers in each step.)"""
         if content is NOTHING:
             return None
         if isinstance(content, dict):

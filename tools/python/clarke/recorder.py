@@ -288,12 +288,17 @@ class record:
             if type(module).__name__ == "OptimizedModule" or getattr(module, "_compiled_call_impl", None) is not None:
                 raise Refused(name or "the model", "it is compiled (torch.compile): its operators cannot be seen", "record the module itself")
         for name, p in self.parameters.items():
-            if p.grad is not None and not self.accumulate and bool((dense(p.grad) != 0).any()):
-                raise Refused(name, "it has a gradient already, and a record is of one backward pass",
-                              "zero_grad first, or accumulate=True where gradients are added up")
             if p.grad is not None and self.accumulate and p._post_accumulate_grad_hooks:
                 raise Refused(name, "it has a gradient already, and a hook that is run when more is added to it (register_post_accumulate_grad_hook): in a "
                               "record it would see this pass's alone", "zero_grad first, or take the hook away")
+
+    def require_no_gradients(self):
+        """As the backward pass begins: most loops set them to 0 just before it, in the block."""
+        for name, p in self.parameters.items():
+            if p.grad is not None and bool((dense(p.grad.detach()) != 0).any()):
+                self.trace.refusals.append(Refused(name, "it has a gradient already, and a record is of one backward pass",
+                                                   "zero_grad before it, or accumulate=True where gradients are added up"))
+                return
 
     def require_apart(self):
         several = self.optimizer if isinstance(self.optimizer, (list, tuple)) else []
@@ -368,7 +373,9 @@ class record:
                                   "set it before the block, once")
         self.trained = {name for name, p in self.parameters.items() if p.requires_grad}
         self.fresh = self.fresh and all(p.grad is None for p in self.parameters.values())
-        if self.accumulate:  # not before: a zero_grad in the block is of these gradients
+        if not self.accumulate:
+            self.require_no_gradients()
+        else:  # not before: a zero_grad in the block is of these gradients
             self.aside = {p: p.grad for p in self.parameters.values() if p.grad is not None}
             for p in self.aside:
                 p.grad = None
@@ -662,7 +669,7 @@ class record:
 
     def begun(self, name, t):
         """What it was when the block began, which is what was read."""
-        begun = self.start.get(name, self.before.get(name))
+        begun = self.start.get(name, self.before.get(name, t))  # of what is trained elsewhere it is read
         if not same_bits(begun, t.detach()):
             raise Refused(name, "it was changed in the block, before it was read", "record the step alone")
         return begun
@@ -719,16 +726,22 @@ class record:
         masks = {n for n, t in self.before.items() if not bool(torch.isfinite(t).all()) and same_bits(t, self.after[n].detach())}
         tensors = {f"before/{n}": t for n, t in self.before.items() if n not in masks}
         tensors |= {f"after/{n}": t for n, t in self.after.items() if n not in masks}
+        elsewhere = bool(graph.held)
         for name, (node, i) in graph.recorded.items():
             if graph.names.get(id(node.results[i])) != name:
                 continue
             if id(node.results[i]) not in graph.masked:  # of those the record has no infinite entries
                 tensors[f"output/{name}"] = node.results[i].tensor
-            if i < len(node.grad_outputs) and node.grad_outputs[i] is not None:
+            if i < len(node.grad_outputs) and node.grad_outputs[i] is not None and not (elsewhere and self.is_elsewhere(node.results[i])):
                 tensors[f"gradient/{name}"] = node.grad_outputs[i]
             if node.name == "max_pool2d_with_indices":
                 tensors[f"indices/{name}"] = node.results[1].tensor
         return tensors
+
+    def is_elsewhere(self, value):
+        """Is its gradient of what is trained, but not by this model?"""
+        own = [p for name, p in self.parameters.items() if name in self.trained]
+        return all(v.of is not p for n in graphs.ancestors(value).values() for v in n.reads for p in own)
 
     def factor(self, factors):
         """What the loss in the graph was multiplied by, exactly."""
