@@ -1,6 +1,6 @@
 /* The sign of a number whose interval does not tell, by what it is made of: sigmoid(-15000) is above 0 (docs/proof-format.md, "Sizes"). */
-#ifndef CLARKE_KERNEL_SIZE_H
-#define CLARKE_KERNEL_SIZE_H
+#ifndef CLARKE_SMOOTH_SIZE_H
+#define CLARKE_SMOOTH_SIZE_H
 
 #include "check/kernel/point.h"
 

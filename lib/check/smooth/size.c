@@ -1,7 +1,7 @@
 /* A number other than 0 as its sign, a power of two that it is not below, and one that it is not above. */
-#include "check/kernel/size.h"
+#include "check/smooth/size.h"
 #include "check/kernel/evaluate.h"
-#include "check/kernel/line.h"
+#include "check/smooth/line.h"
 
 #define MOST_LOOKED_AT 256 /* entries, for one */
 #define NOWHERE (1L << 50) /* an exponent of so much, or minus that, says nothing */
