@@ -3,9 +3,9 @@
 #ifndef CLARKE_CHECK_RECORD_ENCLOSURE_H
 #define CLARKE_CHECK_RECORD_ENCLOSURE_H
 
-#include "check/base/function.h"
+#include "check/smooth/function.h"
 #include "check/record/record_bound.h"
-#include "check/record/record_span.h"
+#include "check/base/span.h"
 
 /* z is NULL: in doubles. */
 typedef struct {

@@ -9,7 +9,7 @@
 #define CLARKE_CHECK_RECORD_FILTER_H
 
 #include "check/record/record_bound.h"
-#include "check/record/record_span.h"
+#include "check/base/span.h"
 #include "check/record/record_sum.h"
 
 /* What is computed by additions, as record_sum.h's sum. A NaN is made of what doubles do not hold. */

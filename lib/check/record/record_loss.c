@@ -1,6 +1,5 @@
 /* Cross entropy beside what was recorded (record_node.h). */
 #include "check/record/record_node.h"
-#include "check/base/elementary.h"
 #include "check/kernel/point.h"
 
 #include <string.h>

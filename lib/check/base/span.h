@@ -4,8 +4,8 @@
  * An operation's result x is within 2^-53 |x| + 2^-1075 of the exact one. |x| 2^-51 + 2^-1000 is four times that and more, and so are
  * three quarters of it, which are left when it is taken from x and rounded: x is moved to the exact number or beyond it. An end that is
  * NaN or infinite says nothing; where an operation overflows, infinity less infinity is NaN. */
-#ifndef CLARKE_CHECK_RECORD_SPAN_H
-#define CLARKE_CHECK_RECORD_SPAN_H
+#ifndef CLARKE_CHECK_BASE_SPAN_H
+#define CLARKE_CHECK_BASE_SPAN_H
 
 #include "check/base/value.h"
 
@@ -67,6 +67,8 @@ span_times(span a, span b)
   return (span){span_below(lo < low ? lo : low), span_above(hi < high ? high : hi)};
 }
 
+/* q, cut to a double's digits; NaN: it is very large or small. */
+double number_in_double(const rational *q);
 span span_of(const rational *q);            /* holds q */
 span span_around(const interval *x);        /* holds x */
 bool span_interval(interval *y, span a);    /* y = a exactly; false: an end says nothing */

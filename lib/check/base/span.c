@@ -1,8 +1,8 @@
 /* Functions of intervals of doubles (record_span.h). */
-#include "check/record/record_span.h"
-#include "check/record/record_sum.h"
+#include "check/base/span.h"
 
 #include <float.h>
+#include <stdlib.h>
 
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || __FINITE_MATH_ONLY__
 #error "intervals of doubles need each operation as it is written, and numbers that are none"
@@ -10,6 +10,15 @@
 _Static_assert(FLT_EVAL_METHOD == 0 && DBL_MANT_DIG == 53, "doubles are computed as such");
 
 /* ---- Rationals */
+
+#define LARGEST 100 /* those that doubles take lie between 2^-LARGEST and 2^LARGEST, about */
+
+double
+number_in_double(const rational *q)
+{
+  long size = (long)mpz_sizeinbase(mpq_numref(q), 2) - (long)mpz_sizeinbase(mpq_denref(q), 2);
+  return labs(size) < LARGEST ? mpq_get_d(q) : NAN;
+}
 
 /* Is it an integer of 53 bits times a power of two? */
 static bool
