@@ -383,8 +383,7 @@ class Graph:
         if self.is_elsewhere(value):
             return self.elsewhere(value)
         if value.requires_grad:
-            self.refuse("it reads a tensor that requires a gradient and is no parameter of the model",
-                        "make it a parameter of the model (register_parameter), record a module that has all that is trained, or detach it")
+            self.refuse(*NOT_OURS)
         numbers = self.numbers(value)
         if self.is_beside(value):
             return self.beside(self.arguments.get(id(value), "data"), numbers)
@@ -409,6 +408,9 @@ class Graph:
         return self.initializer(name, value.tensor.detach().clone())
 
     def tell_elsewhere(self):
+        """That there is such; and some of the model's own is trained."""
+        if self.others and not any(self.parameters[name].requires_grad for name in self.initializers if name in self.parameters):
+            self.refuse(*NOT_OURS)
         if self.others:
             self.constants.append(f"{len(self.others)} tensors are trained, and not by this model, at {', '.join(dict.fromkeys(self.others))}: constants here (elsewhere)")
 
@@ -582,6 +584,8 @@ def varying(nodes, x):
     return out
 
 
+NOT_OURS = ("it reads a tensor that requires a gradient and is no parameter of the model",
+            "make it a parameter of the model (register_parameter), record a module that has all that is trained, or detach it")
 MOST_ONES = 1 << 22  # entries of x, where it holds places of rows
 # Whose data are of the result's shape.
 ENTRYWISE = {"where", "masked_fill", "native_dropout", "embedding"}
