@@ -419,6 +419,44 @@ START_TEST(bounds_hold_behind_functions)
 }
 END_TEST
 
+static double
+halves(uint64_t *state)
+{
+  return (double)draw_between(state, -3, 3) / 2;
+}
+
+/* What is compared with its negative: inputs, which may be 0, or activations, which nearly are; and what is made of that. */
+static void
+grow_compared(growing *g, uint64_t *state, double (*number)(uint64_t *state))
+{
+  const size_t dims[1] = {3 + draw_below(state, 3)};
+  char at[16];
+
+  grow_begin(g, state, number, 1, dims);
+  if (number != halves && draw_below(state, 2)) /* halves would be where it jumps */
+    grow_dense(g, 3);
+  strcpy(at, g->at);
+  grow_node(g, "Neg", NULL, false);
+  grow_node(g, draw_below(state, 2) ? "Greater" : "Less", at, false);
+  attr_int(grow_node(g, "Cast", NULL, false), "to", 11);
+  grow_node(g, "Add", at, false);
+  grow_node(g, "Sigmoid", NULL, false);
+  grow_dense(g, 3);
+  grow_kink(g);
+  model_output(&g->m, g->at);
+}
+
+START_TEST(bounds_hold_behind_comparisons)
+{
+  const comparison c = compare_networks(OWN, grow_compared, halves, 71, draw_count(400));
+
+  ck_assert_uint_gt(c.kind[CLARKE_ANALYTIC], draw_count(100));
+  compare_networks(OWN, grow_compared, nearly_one, 73, draw_count(400));
+  compare_networks(OFF, grow_compared, weight_like, 75, draw_count(400));
+  compare_networks(LEFT, grow_compared, weight_like, 77, draw_count(400));
+}
+END_TEST
+
 /* --- the rest --------------------------------------------------------------------------------- */
 
 /* Where inputs are off errors grow as they say: also of entries that stay open. */
@@ -522,7 +560,7 @@ START_TEST(what_is_not_followed)
   ck_assert(clarke_pairs_has(&(clarke_step){.kind = CLARKE_SOFTMAX}) && !clarke_pairs_has(&(clarke_step){.kind = CLARKE_SOFTMAX, .log = true}));
   for (int function = CLARKE_SIGMOID; function <= CLARKE_HELD; function++)
     ck_assert_int_eq(clarke_pairs_has(&(clarke_step){.kind = CLARKE_ANALYTIC, .function = (clarke_function)function}),
-                     function < CLARKE_ABOVE || function == CLARKE_HELD);
+                     function <= CLARKE_ABOVE || function == CLARKE_HELD);
 }
 END_TEST
 
@@ -585,12 +623,6 @@ START_TEST(what_open_places_need)
 END_TEST
 
 /* --- whole replays ---------------------------------------------------------------------------- */
-
-static double
-halves(uint64_t *state)
-{
-  return (double)draw_between(state, -3, 3) / 2;
-}
 
 /* Products one behind another, with kinks that slices do not follow; now and then a function, or what comes before is added. */
 static void
@@ -735,6 +767,7 @@ main(void)
   tcase_add_test(tests, bounds_hold_in_convolutional_networks);
   tcase_add_test(tests, bounds_hold_in_long_sums);
   tcase_add_test(tests, bounds_hold_behind_functions);
+  tcase_add_test(tests, bounds_hold_behind_comparisons);
   tcase_add_test(tests, bounds_grow_from_step_to_step);
   tcase_add_test(tests, bounds_hold_behind_enclosures);
   tcase_add_test(tests, a_step_by_itself);

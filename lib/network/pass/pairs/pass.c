@@ -97,7 +97,7 @@ bool
 clarke_pairs_has(const clarke_step *s)
 {
   if (s->kind == CLARKE_ANALYTIC)
-    return s->function == CLARKE_HELD || !clarke_step_jumps(s);
+    return s->function == CLARKE_HELD || s->function == CLARKE_ABOVE || !clarke_step_jumps(s);
   return of_kind[s->kind] != NULL && !(s->kind == CLARKE_SOFTMAX && s->log);
 }
 
