@@ -5,7 +5,6 @@
 #include "check/base/allocate.h"
 #include "check/kernel/cell.h"
 #include "check/kernel/evaluate.h"
-#include "check/kernel/line.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,8 @@
 /* The table of operators, and what holds of several. */
 #include "check/onnx/network.h"
 #include "check/base/allocate.h"
+#include "check/files/dequantize.h"
+#include "check/files/tensor_files.h"
 #include "check/onnx/builder.h"
 #include "check/onnx/along.h"
 #include "check/onnx/attention.h"
@@ -14,10 +16,12 @@
 #include "check/onnx/grid.h"
 #include "check/onnx/integers.h"
 #include "check/onnx/jump.h"
+#include "check/onnx/lift.h"
 #include "check/onnx/linear.h"
 #include "check/onnx/loss.h"
 #include "check/onnx/normalization.h"
 #include "check/onnx/optimizer.h"
+#include "check/onnx/piecewise.h"
 #include "check/onnx/pointwise.h"
 #include "check/onnx/qlinear.h"
 #include "check/onnx/quant.h"
@@ -32,6 +36,7 @@
 #include "check/onnx/surrogate.h"
 #include "check/onnx/tail.h"
 #include "check/onnx/take.h"
+#include "check/smooth/smooth_steps.h"
 
 #include <string.h>
 
@@ -561,4 +566,5 @@ lower_node(builder *b)
     define(b, n->out[0]);
 }
 
-const operator_set onnx_operators = {lower_node, lower_within, kinked_operators};
+const operator_set onnx_operators = {lower_node,         lower_within, kinked_operators,
+                                     dequantize_weights, tensors_read, &smooth_steps};

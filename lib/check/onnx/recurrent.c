@@ -2,6 +2,7 @@
 #include "check/onnx/recurrent.h"
 #include "check/base/allocate.h"
 #include "check/onnx/inner.h"
+#include "check/onnx/piecewise.h"
 #include "check/onnx/pointwise.h"
 
 #include <string.h>

@@ -32,9 +32,6 @@ typedef struct {
   bool rounds; /* a term is a product other than by 1 or -1 */
 } sum;
 
-/* q, cut to a double's digits; NaN: it is very large or small. */
-double number_in_double(const rational *q);
-
 /* A coefficient: q * common, or minus that; plain: q is 1 or -1. d: q with at most a part of 2^-52 cut off; NaN where a sum in doubles
  * may not have it. */
 typedef struct {

@@ -2,6 +2,7 @@
 #include "network/pass/pairs/pairs.h"
 
 #include "base/stop.h"
+#include "exact/matrix_pairs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -53,6 +54,39 @@ load_input(clarke_pairs_pass *f)
   return status;
 }
 
+/* Is the value read by a step from `first` on whose own is needed? */
+static bool
+is_read(const clarke_graph *g, const bool *needed, size_t first, size_t value)
+{
+  for (size_t i = first; i < g->n_steps; i++)
+    for (size_t k = 0; k < g->steps[i].n_in && needed[g->steps[i].out]; k++)
+      if (g->steps[i].in[k].value == value)
+        return true;
+  return false;
+}
+
+/* What a pass in enclosures left. */
+static clarke_status
+load_rest(clarke_pairs_pass *f, const clarke_forward_rest *rest, const bool *needed)
+{
+  clarke_status status = CLARKE_OK;
+
+  for (size_t i = 0; i < rest->step; i++)
+    f->deferred[f->g->steps[i].out] = NULL;
+  for (size_t v = 0; v < f->g->n_values && status == CLARKE_OK; v++) {
+    clarke_enclosed *y = &f->value[v];
+
+    if (rest->value[v].rows == 0 || !is_read(f->g, needed, rest->step, v))
+      continue;
+    status = clarke_enclosed_alloc(f, y, rest->value[v].rows);
+    if (status == CLARKE_OK)
+      clarke_matrix_pairs(y->high, y->low, y->off, &rest->value[v]);
+    for (size_t e = 0; e < y->rows * f->n && status == CLARKE_OK; e++)
+      clarke_enclosed_put(y, e, clarke_enclosed_get(y, e), y->off[e]);
+  }
+  return status;
+}
+
 static clarke_status (*const of_kind[CLARKE_STEP_KINDS])(clarke_pairs_pass *f, const clarke_step *s) = {
   [CLARKE_GATHER] = clarke_pairs_gather,     [CLARKE_SUM] = clarke_pairs_sum,             [CLARKE_SCALE] = clarke_pairs_scale,
   [CLARKE_DENSE] = clarke_pairs_dense,       [CLARKE_PIECEWISE] = clarke_pairs_piecewise, [CLARKE_MAX] = clarke_pairs_max,
@@ -101,11 +135,11 @@ leave_open(clarke_pairs_pass *f, const clarke_step *s)
 }
 
 static clarke_status
-run_steps(clarke_pairs_pass *f, const bool *needed, const size_t *last, const clarke_pairs_watch *watch)
+run_steps(clarke_pairs_pass *f, size_t first, const bool *needed, const size_t *last, const clarke_pairs_watch *watch)
 {
   clarke_status status = CLARKE_OK;
 
-  for (size_t i = 0; i < f->g->n_steps && status == CLARKE_OK; i++) {
+  for (size_t i = first; i < f->g->n_steps && status == CLARKE_OK; i++) {
     const clarke_step *s = &f->g->steps[i];
 
     f->step = i;
@@ -126,7 +160,7 @@ run_steps(clarke_pairs_pass *f, const bool *needed, const size_t *last, const cl
 
 clarke_status
 clarke_pairs_run(clarke_branch **piece, size_t **ties, clarke_margin **margin, bool *inside, size_t *vague, const clarke_graph *g,
-                 const clarke_tensor *x, const clarke_pairs_watch *watch, clarke_error *err)
+                 const clarke_tensor *x, const clarke_forward_rest *rest, const clarke_pairs_watch *watch, clarke_error *err)
 {
   clarke_pairs_pass f = {.g = g, .n = x->dims[0], .x = x, .piece = piece, .ties = ties, .margin = margin, .err = err};
   bool *needed = malloc((g->n_values + 1) * sizeof *needed);
@@ -141,10 +175,10 @@ clarke_pairs_run(clarke_branch **piece, size_t **ties, clarke_margin **margin, b
     clarke_forward_open_needs(needed, last, g, piece, f.n, *inside);
     clarke_graph_last_uses(last, g, NULL);
     clarke_graph_defer_gathers(f.deferred, last, g);
-    status = load_input(&f);
+    status = rest != NULL ? load_rest(&f, rest, needed) : load_input(&f);
   }
   if (status == CLARKE_OK)
-    status = run_steps(&f, needed, last, watch);
+    status = run_steps(&f, rest != NULL ? rest->step : 0, needed, last, watch);
   *vague = f.vague;
   *inside = *inside && status == CLARKE_OK && !f.outside;
   for (size_t v = 0; f.value != NULL && v < g->n_values; v++)

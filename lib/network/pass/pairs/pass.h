@@ -18,8 +18,8 @@ bool clarke_pairs_has(const clarke_step *s);
 /* x: some samples, its first axis; all where steps couple them. piece, ties and margin (NULL: not asked for), over these samples, are
  * as clarke_forward_refine has them, and so is *inside. Open places become what bounds decide strictly, or identity does of windows:
  * no kink is ever found to be touched. What the pass cannot follow stays open. *vague: of how many of these more bits may tell more; the others
- * are at kinks, as a rule. */
+ * are at kinks, as a rule. rest: NULL, or what a pass in enclosures over these samples left: it goes on from there. */
 clarke_status clarke_pairs_run(clarke_branch **piece, size_t **ties, clarke_margin **margin, bool *inside, size_t *vague, const clarke_graph *g,
-                               const clarke_tensor *x, const clarke_pairs_watch *watch, clarke_error *err);
+                               const clarke_tensor *x, const clarke_forward_rest *rest, const clarke_pairs_watch *watch, clarke_error *err);
 
 #endif
