@@ -94,29 +94,28 @@ X, Y = torch.linspace(-1, 1, 20).reshape(5, 4), torch.arange(5) % 3
 
 
 class Loop:
-    """Steps into one folder each."""
+    """Steps into one folder each, or behind one another."""
 
-    def __init__(self, net, **options):
-        self.net, self.number, self.options = net, 0, options
+    def __init__(self, net, append=False, **options):
+        self.net, self.number, self.options, self.append, self.folder = net, 0, options, append, tempfile.TemporaryDirectory()
 
     def step(self, x=X, y=Y, run=None):
         """What run.json says was run again, or why it is refused."""
         for p in self.net.parameters():
             p.grad = None
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "run")
-            try:
-                with clarke.record(path, self.net, step=self.number, **self.options) as step:
-                    (run or (lambda: F.cross_entropy(self.net(x), y)))().backward()
-                step.wait()
-            except clarke.Refused as why:
-                return str(why)
-            self.number += 1
-            with torch.no_grad():
-                for p in self.net.parameters():
-                    p.sub_(0.01 * p.grad if p.grad is not None else 0)
-            with open(os.path.join(path, "run.json"), encoding="utf-8") as f:
-                return json.load(f)["steps"][0]["again"]
+        path = os.path.join(self.folder.name, "run" if self.append else f"run-{self.number}")
+        try:
+            with clarke.record(path, self.net, step=self.number, append=self.append and self.number > 0, **self.options) as step:
+                (run or (lambda: F.cross_entropy(self.net(x), y)))().backward()
+            step.wait()
+        except clarke.Refused as why:
+            return str(why)
+        self.number += 1
+        with torch.no_grad():
+            for p in self.net.parameters():
+                p.sub_(0.01 * p.grad if p.grad is not None else 0)
+        with open(os.path.join(path, "run.json"), encoding="utf-8") as f:
+            return json.load(f)["steps"][-1]["again"]
 
 
 def five(net, name, **options):
@@ -128,7 +127,7 @@ def five(net, name, **options):
 
 def schedule():
     """The first, second, fourth, eighth, ... step are run again, in each way to record."""
-    for options in ({}, {"light": True}, {"background": True}):
+    for options in ({}, {"light": True}, {"background": True}, {"append": True}):
         loop = Loop(Net().eval(), **options)
         found = [loop.step() for _ in range(17)]
         expect([i + 1 for i, one in enumerate(found) if one == "calls"] == [1, 2, 4, 8, 16] and set(found) == {"calls", "program"}, f"{options}: {found}")
@@ -269,7 +268,7 @@ def hook_of_all_modules(net):
 
 def hidden_changes():
     for way in CHANGES:
-        for options in ({}, {"light": True}, {"background": True}):
+        for options in ({}, {"light": True}, {"background": True}, {"append": True}):
             name = f"{way.__name__} {options}"
             loop = five(Net().eval(), name, **options)
             with contextlib.ExitStack() as stack:
@@ -341,6 +340,17 @@ def made_in_the_call():
         expect(found == ["calls", "calls", says], f"{name}: {found}")
 
 
+def in_its_class():
+    kept = []
+
+    class Own(Net):
+        def forward(self, x):
+            return super().forward(x) if kept else None
+
+    kept.append(Own().eval())
+    return kept[0]
+
+
 def what_is_kept():
     """Nothing of a model that nobody has; and so many programs of one."""
     net = Net().eval()
@@ -349,6 +359,12 @@ def what_is_kept():
     del net, loop
     gc.collect()
     expect(ref() is None, "the model is let go of")
+    net = in_its_class()
+    loop = five(net, "a model whose class has it")
+    ref = weakref.ref(net)
+    del net, loop
+    gc.collect()
+    expect(ref() is None, "the model that its class has is let go of")
     loop = Loop(Net().eval())
     for n in range(1, 2 * fingerprint.MOST):
         loop.step(X.repeat(n, 1), Y.repeat(n))

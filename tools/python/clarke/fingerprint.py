@@ -34,22 +34,22 @@ def plain(item):
 
 
 def held_as(item):
-    """What a container has, as far as it is no tensor: of functions their code, of an object its plain attributes."""
+    """What a container has, as far as it is no tensor: of functions their code, of an object its plain attributes. (Nothing by which the model is held.)"""
     kind = type(item)
     if kind in AS_THEY_ARE or kind is float or kind in BY_TYPE:
         return plain(item)
     if kind is types.FunctionType or kind is types.MethodType:
         return getattr(item, "__func__", item).__code__
     if isinstance(item, (torch.Tensor, torch.nn.Module, type, types.ModuleType)) or type(getattr(item, "__dict__", None)) is not dict:
-        return kind
-    return kind, [(name, plain(held) or type(held)) for name, held in vars(item).items()]
+        return weakref.ref(kind)
+    return weakref.ref(kind), [(name, plain(held) or weakref.ref(type(held))) for name, held in vars(item).items()]
 
 
 class Fingerprint:
     """The fingerprint of one record, whose step has run."""
 
     def __init__(self, record):
-        self.record, self.trace, self.calls = record, record.trace, record.again.calls
+        self.record, self.trace, self.calls, self.outputs = record, record.trace, record.again.calls, record.again.outputs
         self.numbers, self.names, self.at = {}, {}, 0  # by values' identities; of tensors; the operator
         self.own = {hook.id for hook in record.hooks}  # the recorder's own, which has other numbers in each step
         for call in self.calls:
@@ -65,8 +65,15 @@ class Fingerprint:
             raise Unnamed
         nodes = [self.node(i, node) for i, node in enumerate(trace.nodes)]
         flags = sorted((name, plain(value)) for name, value in record.flags.items() if name != "precision")
-        return (nodes, [self.output(*out) for out in record.again.outputs], [self.call(call) for call in self.calls], self.slot(trace.loss),
-                self.of_modules(), flags, repr(record.flags["precision"]), sorted(record.trained), record.modes[0].autocast, trace.seed is None)
+        return (nodes, [self.output(*out) for out in self.outputs], self.slot(trace.loss), flags, repr(record.flags["precision"]),
+                sorted(record.trained), record.modes[0].autocast, trace.seed is None), self.around()
+
+    def names_of(self, tensors):
+        return [self.names.get(id(t)) for t in tensors]
+
+    def around(self):
+        """All but the operators: by whom they were called, and what these hold."""
+        return [self.call(call) for call in self.calls], self.of_modules()
 
     # ---- What ran
 
@@ -150,15 +157,15 @@ class Fingerprint:
         """What it says itself, if it is no one of PyTorch's, and the globals that its functions name."""
         own = [vars(c) for c in of.__mro__ if not c.__module__.startswith(("torch.", "builtins"))]
         codes = [(f.__code__.co_names, f.__globals__) for held in own for f in held.values() if type(f) is types.FunctionType]
-        return (of, of.forward, of.__call__, [(name, held_as(item)) for held in own for name, item in held.items()],
+        return (weakref.ref(of), held_as(of.forward), held_as(of.__call__), [(name, held_as(item)) for held in own for name, item in held.items()],
                 [(name, held_as(known[name])) for names, known in codes for name in names if name in known])
 
 
 class Program:
     """Steps of one fingerprint."""
 
-    def __init__(self, fingerprint):
-        self.fingerprint, self.steps = fingerprint, 0
+    def __init__(self, ran, around):
+        self.ran, self.around, self.steps = ran, around, 0
 
     def is_due(self):
         """Is the next step to be run again?"""
@@ -168,13 +175,13 @@ class Program:
 PROGRAMS = weakref.WeakKeyDictionary()  # by their models, those that were met last at the end
 
 
-def program_of(record):
+def program_of(fingerprint):
     """The one that the step has run; None: it is like no other."""
     try:
-        found = Fingerprint(record).of()
+        ran, around = fingerprint.of()
     except Unnamed:
         return None
-    programs = PROGRAMS.setdefault(record.model, [])
-    program = next((p for p in programs if p.fingerprint == found), None) or Program(found)
+    programs = PROGRAMS.setdefault(fingerprint.record.model, [])
+    program = next((p for p in reversed(programs) if p.around == around and p.ran == ran), None) or Program(ran, around)
     programs[:] = [*(p for p in programs if p is not program), program][-MOST:]
     return program
