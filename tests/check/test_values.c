@@ -2,11 +2,12 @@
  * by ONNX's reference evaluator (stored), gradients by tangents and tangents by differences. */
 #include "check/kernel/cell.h"
 #include "check/base/elementary.h"
-#include "check/base/function.h"
+#include "check/smooth/function.h"
+#include "check/files/tensor_files.h"
 #include "check/kernel/gradient.h"
 #include "check/kernel/jacobian.h"
 #include "check/kernel/identity.h"
-#include "check/kernel/line.h"
+#include "check/smooth/line.h"
 #include "check/kernel/near.h"
 #include "check/onnx/network.h"
 #include "check/program/power_series.h"
@@ -728,6 +729,7 @@ load(loaded *l, const char *name)
 
   *l = (loaded){.p = {.net = &l->net, .x = given.x}};
   onnx_read(&l->m, data_file(name, "onnx"));
+  onnx_operators.fold(&l->m);
   network_build(&l->net, &l->m, &given, &onnx_operators);
   network *net = &l->net;
   for (size_t i = 0; i < net->n_tensors; i++) {
@@ -918,6 +920,17 @@ is_no_number(const void *pass, size_t s, size_t e, size_t reader, source x, cons
   ++*seen;
 }
 
+/* The slope of ELU from 0 on. */
+static void
+is_one(const void *pass, size_t s, size_t e, size_t reader, source x, const interval *by)
+{
+  size_t *seen = *(size_t *const *)pass;
+
+  (void)x;
+  ck_assert_msg(mpq_equal(&by->lo, &plus_one) && mpq_equal(&by->hi, &plus_one), "step %zu, entry %zu from %zu", s, e, reader);
+  ++*seen;
+}
+
 /* Where numbers alone serve, the slope of a function that has none, as tanh's, must not be taken for one; nor what a LogSoftmax has. */
 static void
 rows_without_numbers(const point *p, size_t s, size_t *seen)
@@ -927,7 +940,8 @@ rows_without_numbers(const point *p, size_t s, size_t *seen)
   if ((st->kind == FUNCTION && !function_has_domain(st->of)) || (st->kind == SOFTMAX && st->log && st->length > 1))
     for (size_t e = 0; e < entries(p, s) && st->varies; e++) {
       const size_t before = *seen;
-      jacobian_row(&(jacobian){p, slopes(p), true, is_no_number, &seen}, s, e, false);
+      const bool one = st->kind == FUNCTION && st->of == F_ELU && mpq_sgn(&argument(p, st, e)->lo) >= 0;
+      jacobian_row(&(jacobian){p, slopes(p), true, one ? is_one : is_no_number, &seen}, s, e, false);
       ck_assert(st->kind == FUNCTION || *seen - before > 1); /* a line's other entries, too */
     }
 }

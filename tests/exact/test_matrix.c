@@ -3,6 +3,8 @@
 #include "samples.h"
 #include "../suite.h"
 
+#include "exact/matrix_pairs.h"
+
 #include <float.h>
 #include <math.h>
 #include <mpfr.h>
@@ -793,6 +795,56 @@ START_TEST(rounding_holds_what_was_there)
 }
 END_TEST
 
+/* Two doubles and what they are off by hold the midpoint and all that is within its radius. */
+static void
+assert_pair(const clarke_matrix *m, size_t e, double high, double low, double off)
+{
+  const double radius = clarke_matrix_radius(m, e / m->cols, e % m->cols);
+  mpq_t q, sum;
+
+  mpq_inits(q, sum, NULL);
+  ck_assert(isfinite(high) && fabs(low) <= 0x1p-53 * fabs(high) && off >= radius && off <= (radius + 0x1p-102 * fabs(high)) * 1.0001 + 0x1p-900);
+  clarke_matrix_get(q, m, e / m->cols, e % m->cols);
+  mpq_set_d(sum, high);
+  mpq_sub(q, q, sum);
+  mpq_set_d(sum, low);
+  mpq_sub(q, q, sum);
+  mpq_abs(q, q);
+  mpq_set_d(sum, radius);
+  mpq_add(q, q, sum);
+  mpq_set_d(sum, off);
+  ck_assert_msg(mpq_cmp(q, sum) <= 0, "entry %zu: %g + %g is farther than %g", e, high, low, off);
+  mpq_clears(q, sum, NULL);
+}
+
+START_TEST(pairs_out)
+{
+  uint64_t state = 77;
+
+  for (size_t round = 0; round < draw_count(4000); round++) {
+    double high[12], low[12], off[12];
+    clarke_matrix m;
+
+    clarke_matrix_init(&m);
+    sample_matrix(&m, 3, 4, sample_bits(&state), draw_below(&state, 4) == 0, &state);
+    m.exp *= draw_below(&state, 4) == 0 ? 6 : 1;
+    if (draw_below(&state, 4) == 0) { /* all ones, or none, below the highest bits */
+      for (size_t w = 0; w < 12 * m.limbs; w++)
+        m.word[w] = draw_below(&state, 3) == 0 ? m.word[w] : draw_below(&state, 2) ? UINT64_MAX : 0;
+    }
+    if (draw_below(&state, 2)) {
+      OK(clarke_matrix_need_radius(&m, NULL));
+      for (size_t e = 0; e < 12; e++)
+        m.radius[e] = draw_below(&state, 4) == 0 ? 0 : ldexp(1 + (double)draw_below(&state, 1000), -(int)draw_below(&state, 200));
+    }
+    clarke_matrix_pairs(high, low, off, &m);
+    for (size_t e = 0; e < 12; e++)
+      assert_pair(&m, e, high[e], low[e], off[e]);
+    clarke_matrix_clear(&m);
+  }
+}
+END_TEST
+
 START_TEST(comparisons_with_radius)
 {
   uint64_t state = 11;
@@ -1113,6 +1165,7 @@ main(void)
   tcase_add_test(tests, enclosures);
   tcase_add_test(tests, extreme_radii);
   tcase_add_test(tests, rounding_holds_what_was_there);
+  tcase_add_test(tests, pairs_out);
   tcase_add_test(tests, comparisons_with_radius);
   tcase_add_test(tests, limits);
   tcase_add_test(tests, entries_in_other_places);

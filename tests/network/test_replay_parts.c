@@ -7,6 +7,7 @@
 
 #include "network/graph/build.h"
 #include "network/replay/replay_inside.h"
+#include "network/pass/pairs/pass.h"
 #include "network/pass/slices/plan.h"
 #include "network/pass/window.h"
 
@@ -211,11 +212,11 @@ START_TEST(samples_are_passed_alone)
 }
 END_TEST
 
-/* Enclosures of 63 bits alone decide all but what is at kinks, as a rule; margins hold the exact distances. */
+/* Enclosures of 63 bits alone decide all but what is at kinks, as a rule, and so they do with pairs behind them; margins hold the exact distances. */
 START_TEST(enclosures_decide_strictly_and_measure)
 {
   uint64_t state = 63;
-  size_t decided = 0, measured = 0;
+  size_t decided = 0, measured = 0, left = 0;
 
   for (size_t round = 0; round < 150; round++) {
     scene c;
@@ -225,7 +226,9 @@ START_TEST(enclosures_decide_strictly_and_measure)
       bool inside = false;
       clarke_matrix input;
       clarke_forward f;
-      size_t sample[16];
+      clarke_forward_rest rest = {0};
+      size_t sample[16], vague;
+      double needs;
 
       clarke_matrix_init(&input);
       clarke_forward_init(&f);
@@ -233,7 +236,11 @@ START_TEST(enclosures_decide_strictly_and_measure)
         sample[j] = j;
       OK(clarke_constants_init(&c.r.constants, &c.g, &error));
       OK(clarke_samples_matrix(&input, &c.x, sample, c.r.samples, &error));
-      OK(clarke_forward_refine(c.r.piece, c.r.ties, margin, &inside, &c.r.constants, &input, &c.x, 63, &error));
+      OK(clarke_forward_refine(c.r.piece, c.r.ties, margin, &inside, round % 2 ? &rest : NULL, &c.r.constants, &input, &c.x, 63, &error));
+      left += rest.value != NULL;
+      if (rest.value != NULL)
+        OK(clarke_pairs_run(c.r.piece, c.r.ties, margin, &inside, &vague, &needs, &c.g, &c.x, &rest, NULL, &error));
+      clarke_forward_rest_clear(&rest, &c.g);
       ck_assert(!inside); /* not asked for */
       decided += agrees(&c, c.r.piece, NULL, c.r.samples, true);
       OK(clarke_replay_pass(&f, &c.r, sample, c.r.samples, c.needed, &error));
@@ -260,6 +267,7 @@ START_TEST(enclosures_decide_strictly_and_measure)
     }
     end(&c);
   }
+  ck_assert_uint_gt(left, 0);
   ck_assert(decided > 500 && measured > 500);
 }
 END_TEST

@@ -1,7 +1,8 @@
 /* Enclosures in doubles, or in GMP's numbers (record_enclosure.h). */
 #include "check/record/record_enclosure.h"
 #include "check/base/allocate.h"
-#include "check/kernel/line.h"
+#include "check/base/elementary.h"
+#include "check/smooth/line.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
 #ifndef CLARKE_CHECK_RECORD_ENCLOSURE_H
 #define CLARKE_CHECK_RECORD_ENCLOSURE_H
 
-#include "check/base/function.h"
+#include "check/smooth/function.h"
 #include "check/record/record_bound.h"
 #include "check/base/span.h"
 

@@ -1,6 +1,7 @@
 /* Softmax and normalizations, both ways, with bounds (record_node.h). Means and sums are over a line's entries. */
 #include "check/record/record_node.h"
 #include "check/base/allocate.h"
+#include "check/smooth/line.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,8 @@
 #include "check/record/record_node.h"
 #include "check/base/allocate.h"
 #include "check/base/limit.h"
-#include "check/kernel/line.h"
+#include "check/smooth/function.h"
+#include "check/smooth/line.h"
 
 #include <float.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* Gradients taken back through a node (record_node.h). */
 #include "check/record/record_node.h"
+#include "check/smooth/function.h"
 
 #include <stdlib.h>
 #include <string.h>

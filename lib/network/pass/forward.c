@@ -1,4 +1,4 @@
-#include "network/pass/forward.h"
+#include "network/pass/forward_inside.h"
 
 #include "base/stop.h"
 #include "base/wide.h"
@@ -63,8 +63,8 @@ clarke_forward_clear(clarke_forward *f)
   clarke_forward_init(f);
 }
 
-static clarke_status
-allocate(clarke_forward *f, const clarke_constants *constants, size_t n, clarke_error *err)
+clarke_status
+clarke_forward_allocate(clarke_forward *f, const clarke_constants *constants, size_t n, clarke_error *err)
 {
   const clarke_graph *g = constants->g;
 
@@ -260,8 +260,10 @@ run_piecewise(clarke_forward *f, const clarke_step *s, clarke_error *err)
     if (f->piece[i] == NULL)
       return clarke_no_memory(err);
     status = clarke_sign_decide(f->piece[i], &f->open, f->constants, s, x, err);
-    if (status == CLARKE_OK && !f->replaced)
+    if (status == CLARKE_OK && !f->replaced) {
       find_zeros(f, i);
+      clarke_sign_by_factors(f, i);
+    }
   }
   if (status == CLARKE_OK)
     status = clarke_piecewise_apply(&f->value[s->out], f->constants, s, x, f->piece[i], err);
@@ -321,11 +323,17 @@ static clarke_status (*const of_kind[CLARKE_STEP_KINDS])(clarke_forward *f, cons
 };
 
 clarke_status
+clarke_forward_apply(clarke_forward *f, const clarke_step *s, clarke_error *err)
+{
+  return of_kind[s->kind](f, s, err);
+}
+
+clarke_status
 clarke_forward_begin(clarke_forward *f, const clarke_constants *constants, const clarke_matrix *input, long precision,
                      clarke_error *err)
 {
   const clarke_graph *g = constants->g;
-  clarke_status status = allocate(f, constants, input->cols, err);
+  clarke_status status = clarke_forward_allocate(f, constants, input->cols, err);
 
   f->precision = precision;
   if (status == CLARKE_OK && input->cols != g->samples && clarke_graph_couples(g))
@@ -356,7 +364,7 @@ clarke_forward_next(clarke_forward *f, size_t i, clarke_error *err)
   clarke_work_done();
   status = clarke_work_check(err);
   if (status == CLARKE_OK)
-    status = of_kind[f->g->steps[i].kind](f, &f->g->steps[i], err);
+    status = clarke_forward_apply(f, s, err);
   if (status == CLARKE_OK)
     status = round_value(&f->value[s->out], f->precision, err);
   return status == CLARKE_OK ? status : clarke_fail_in(err, status, "%s: node '%s'", f->g->file, s->name);
@@ -395,90 +403,12 @@ clarke_forward_open_needs(bool *needed, size_t *last, const clarke_graph *g, cla
   }
 }
 
-static clarke_status
-refine_steps(clarke_forward *f, const bool *needed, const size_t *last, size_t bits,
-             clarke_error *err)
-{
-  const clarke_graph *g = f->g;
-  clarke_status status = CLARKE_OK;
-
-  for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++) {
-    const clarke_step *s = &g->steps[i];
-
-    if (!needed[s->out])
-      continue;
-    status = clarke_work_check(err);
-    if (status == CLARKE_OK)
-      status = of_kind[f->g->steps[i].kind](f, &f->g->steps[i], err);
-    if (status == CLARKE_OK) /* functions may be exact */
-      status = clarke_matrix_need_radius(&f->value[s->out], err);
-    if (status == CLARKE_OK)
-      status = clarke_matrix_round(&f->value[s->out], bits, err);
-    if (status == CLARKE_OK)
-      status = clarke_matrix_trim(&f->value[s->out], err);
-    for (size_t k = 0; k < s->n_in; k++)
-      if (last[s->in[k].value] == i) {
-        clarke_matrix_clear(&f->value[s->in[k].value]);
-        clarke_matrix_init(&f->value[s->in[k].value]);
-      }
-    if (status != CLARKE_OK)
-      clarke_fail_in(err, status, "%s: node '%s'", g->file, s->name);
-  }
-  return status;
-}
-
-clarke_status
-clarke_forward_refine(clarke_branch **piece, size_t **ties, clarke_margin **margin, bool *inside,
-                      const clarke_constants *constants, const clarke_matrix *input, const clarke_tensor *x, size_t bits,
-                      clarke_error *err)
-{
-  const clarke_graph *g = constants->g;
-  const bool asked = *inside;
-  bool *needed = malloc((g->n_values + 1) * sizeof *needed);
-  size_t *last = malloc((g->n_values + 1) * sizeof *last);
-  clarke_forward f;
-  clarke_status status;
-
-  clarke_forward_init(&f);
-  status = allocate(&f, constants, input->cols, err);
-  if (status == CLARKE_OK && (needed == NULL || last == NULL))
-    status = clarke_no_memory(err);
-  free(f.piece);
-  free(f.ties);
-  f.piece = piece;
-  f.ties = ties;
-  f.refining = true;
-  f.margin = margin;
-  f.precision = (long)bits;
-  if (status == CLARKE_OK)
-    f.identities = clarke_identities_new(g, f.n, piece, NULL, x);
-  if (status == CLARKE_OK && f.identities == NULL)
-    status = clarke_no_memory(err);
-  if (status == CLARKE_OK)
-    status = clarke_matrix_copy(&f.value[g->input], input, err);
-  if (status == CLARKE_OK) /* an enclosure, to be rounded from its first step on */
-    status = clarke_matrix_need_radius(&f.value[g->input], err);
-  if (status == CLARKE_OK) {
-    clarke_forward_open_needs(needed, last, g, piece, f.n, asked);
-    status = refine_steps(&f, needed, last, bits, err);
-    *inside = asked && status == CLARKE_OK;
-    if (status == CLARKE_EVAGUE || f.outside) /* what is behind is left open */
-      status = CLARKE_OK;
-  }
-  f.piece = NULL;
-  f.ties = NULL;
-  clarke_forward_clear(&f);
-  free(needed);
-  free(last);
-  return status;
-}
-
 clarke_status
 clarke_forward_column(clarke_forward *f, const clarke_forward *all, size_t column,
                       clarke_error *err)
 {
   const clarke_graph *g = all->g;
-  clarke_status status = allocate(f, all->constants, 1, err);
+  clarke_status status = clarke_forward_allocate(f, all->constants, 1, err);
 
   f->precision = all->precision;
   for (size_t v = 0; v < g->n_values && status == CLARKE_OK; v++)

@@ -64,14 +64,22 @@ clarke_status clarke_forward_begin(clarke_forward *f, const clarke_constants *co
                                    long precision, clarke_error *err);
 clarke_status clarke_forward_next(clarke_forward *f, size_t step, clarke_error *err);
 
+/* What a pass in enclosures leaves to one in pairs of doubles (pairs/pass.h): errors have grown so much that these round nothing that counts. */
+typedef struct {
+  size_t step;          /* the first that is left; n_steps: none is */
+  clarke_matrix *value; /* n_values: those that steps from there on read; NULL: none is left */
+} clarke_forward_rest;
+
+void clarke_forward_rest_clear(clarke_forward_rest *rest, const clarke_graph *g);
+
 /* What a filter left open, once more, in enclosures rounded to that many bits. piece, over the input's
  * columns: its open places are replaced where an enclosure decides them strictly, or identity does a window;
  * no kink is ever found to be touched. ties grow by the windows that were decided by identity. Values are
  * dropped behind their last use, and nothing is computed on which no open place depends. margin: NULL, or takes in the
  * distances of places so decided. *inside, if it is set: functions that have a domain are computed, too, and it stays set where
  * all arguments are certainly in it. Where enclosures have no bounds, or may leave a domain, the pass ends there, and what is behind
- * is left open. */
-clarke_status clarke_forward_refine(clarke_branch **piece, size_t **ties, clarke_margin **margin, bool *inside,
+ * is left open. rest: NULL, or what is left to pairs where these do as well; the caller clears it. */
+clarke_status clarke_forward_refine(clarke_branch **piece, size_t **ties, clarke_margin **margin, bool *inside, clarke_forward_rest *rest,
                                     const clarke_constants *constants, const clarke_matrix *input, const clarke_tensor *x, size_t bits,
                                     clarke_error *err);
 
