@@ -10,7 +10,7 @@
 #define STAYS (CLARKE_ZERO_FLAT | CLARKE_ZERO_LOSER | CLARKE_ZERO_UNUSED | CLARKE_ZERO_DATA)
 
 clarke_status
-clarke_audit_find_zeros(clarke_audit_session *s, clarke_error *err)
+clarke_audit_find_zeros(clarke_audit_session *s, bool whole, clarke_error *err)
 {
   clarke_status status = CLARKE_OK;
 
@@ -21,7 +21,7 @@ clarke_audit_find_zeros(clarke_audit_session *s, clarke_error *err)
   if (status == CLARKE_OK && s->zeros.known && s->replay.n_touches > 0)
     status = clarke_zeros_find(&s->near_zeros, &s->replay, &s->profile, true, err);
   if (status == CLARKE_OK)
-    return clarke_moved_find(s, err);
+    return clarke_moved_find(s, whole, err);
   clarke_zeros_clear(&s->zeros);
   clarke_zeros_clear(&s->near_zeros);
   return status == CLARKE_ESTOPPED ? CLARKE_OK : status;
