@@ -109,8 +109,9 @@ size_t clarke_audit_asked(const clarke_audit_session *s);
 size_t clarke_audit_decided(const clarke_audit_session *s);
 
 /* audit_zeros.c. For an answered session: which entries of AD's gradient are 0 because a factor of each path is, and why.
- * Not known (no error) where the work is stopped, or s->zeros.known says so. */
-clarke_status clarke_audit_find_zeros(clarke_audit_session *s, clarke_error *err);
+ * Not known (no error) where the work is stopped, or s->zeros.known says so. whole: nobody asks but for parameters of which all entries
+ * are 0; a direction is looked for on their behalf alone. */
+clarke_status clarke_audit_find_zeros(clarke_audit_session *s, bool whole, clarke_error *err);
 
 /* The zeros of a parameter that was asked about: */
 typedef struct {
@@ -128,9 +129,10 @@ json_t *clarke_zeros_json(const clarke_audit_session *s);
 /* The direction, as its three numbers; null where none is known. */
 json_t *clarke_moved_json(const clarke_audit_session *s);
 
-/* audit_moved.c. For a session whose zeros were found, a direction along which as many as possible of the `wanted` that may change do. None
- * is looked for in large networks, nor in those with functions that are not analytic where they are defined, or not defined everywhere. */
-clarke_status clarke_moved_find(clarke_audit_session *s, size_t wanted, clarke_error *err);
+/* audit_moved.c. For a session whose zeros were found, a direction along which as many as possible of the `wanted` that may change do, of
+ * parameters that are `asked` for. None is looked for where `wanted` is 0, in large networks, nor in those with functions that are not
+ * analytic where they are defined, or not defined everywhere. */
+clarke_status clarke_moved_find(clarke_audit_session *s, const bool *asked, size_t wanted, clarke_error *err);
 void clarke_moved_clear(clarke_moved *m);
 
 /* Could the checker read what an answered session did, and does the profile know what a proof states? Else an error says

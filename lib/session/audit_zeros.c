@@ -4,6 +4,7 @@
 #include "session/json.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What holds at all weights nearby, too: where an argument is off its kinks it stays there, a window's loser stays one, and data stay. */
@@ -23,23 +24,34 @@ clarke_audit_zeros_of(const clarke_audit_session *s, size_t parameter)
   return z;
 }
 
-/* Entries that are 0 and may be others nearby. */
+/* Marks whose entries are asked for: all parameters', or with `whole` of those of which all is 0. How many are 0 and may be others nearby. */
 static size_t
-count_wanted(const clarke_audit_session *s)
+mark_asked(bool *asked, const clarke_audit_session *s, bool whole)
 {
   size_t wanted = 0;
 
-  for (size_t p = 0; p < s->graph.n_parameters; p++)
-    if (s->graph.parameters[p].wrt) {
-      const clarke_zero_summary z = clarke_audit_zeros_of(s, p);
+  for (size_t p = 0; p < s->graph.n_parameters; p++) {
+    const clarke_zero_summary z = clarke_audit_zeros_of(s, p);
 
-      wanted += z.ad.zero - z.stays;
-    }
+    asked[p] = s->graph.parameters[p].wrt && (!whole || z.ad.zero == z.entries);
+    wanted += asked[p] ? z.ad.zero - z.stays : 0;
+  }
   return wanted;
 }
 
+/* For known zeros, a direction off them. */
+static clarke_status
+find_moved(clarke_audit_session *s, bool whole, clarke_error *err)
+{
+  bool *asked = calloc(s->graph.n_parameters + 1, sizeof *asked);
+  const clarke_status status = asked == NULL ? clarke_no_memory(err) : clarke_moved_find(s, asked, mark_asked(asked, s, whole), err);
+
+  free(asked);
+  return status;
+}
+
 clarke_status
-clarke_audit_find_zeros(clarke_audit_session *s, clarke_error *err)
+clarke_audit_find_zeros(clarke_audit_session *s, bool whole, clarke_error *err)
 {
   clarke_status status = CLARKE_OK;
 
@@ -50,7 +62,7 @@ clarke_audit_find_zeros(clarke_audit_session *s, clarke_error *err)
   if (status == CLARKE_OK && s->zeros.known && s->replay.n_touches > 0)
     status = clarke_zeros_find(&s->near_zeros, &s->replay, &s->profile, true, err);
   if (status == CLARKE_OK)
-    return clarke_moved_find(s, s->zeros.known ? count_wanted(s) : 0, err);
+    return s->zeros.known ? find_moved(s, whole, err) : CLARKE_OK;
   clarke_zeros_clear(&s->zeros);
   clarke_zeros_clear(&s->near_zeros);
   return status == CLARKE_ESTOPPED ? CLARKE_OK : status;
