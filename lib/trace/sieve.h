@@ -27,6 +27,7 @@ typedef struct {
   const float *exact;       /* what is known: as it was recorded, or copied from there */
   double *near;             /* what was computed, in doubles */
   bool owned;               /* are they in a room of the sieve's? Else they are another's */
+  const clarke_tensor *record; /* with exact: whose numbers these are, each in its place; NULL: that is not known */
   double *slack;            /* by row: at least |near - what it should be|; with near */
   double *scale;            /* by column: what slack is to be multiplied by there, at most 1; NULL: 1 */
   double *top;              /* by row: at least what the absolute values of its terms add up to; with slack */
@@ -254,6 +255,9 @@ clarke_status clarke_sieve_judge(clarke_sieve *s, clarke_certificate *made, cons
 double clarke_sieve_norm(const clarke_sieve *s, const clarke_certificate *made, const float *recorded);
 
 bool clarke_sieve_is_equal(const float *a, const float *b, size_t n); /* a NaN is equal to none */
+
+/* Are these two records the same, byte by byte, and packed? Then neither is turned beside the other. NULL is no record. */
+bool clarke_sieve_is_same(const clarke_tensor *a, const clarke_tensor *b);
 
 /* A float32 tensor, cols x rows (samples first), as rows x cols: a room, or its own bytes where they lie so. NULL: out of memory, or,
  * and open, if it is none. */

@@ -7,7 +7,7 @@
 /* As clarke_roundoff_loss has them. */
 #define SPARE 16
 /* What is left of a bound that was taken from below (sieve_entries.c). */
-#define LEFT (1 - 0x1p-10)
+#define LEFT (1023.0 / 1024)
 
 bool
 clarke_sieve_sums_loss(const clarke_sieve *s)

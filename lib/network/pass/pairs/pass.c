@@ -140,9 +140,9 @@ leave_open(clarke_pairs_pass *f, const clarke_step *s)
 #define FEW_PRODUCTS 8
 #define EARLY 4
 
-/* A guess: of the bits that errors have taken of the value of the k-th of so many products, as many for each of those to come. */
+/* A guess: of the bits that errors have taken of a value behind so many products, as many for each of those to come. */
 static double
-bits_needed(const clarke_pairs_pass *f, const clarke_enclosed *y, size_t k, size_t products)
+bits_needed(const clarke_pairs_pass *f, const clarke_enclosed *y, size_t before)
 {
   double off = 0, size = 0;
 
@@ -150,23 +150,23 @@ bits_needed(const clarke_pairs_pass *f, const clarke_enclosed *y, size_t k, size
     off += y->off[e];
     size += fabs(y->high[e]);
   }
-  return off > 0 && size > 0 && off < INFINITY ? (CLARKE_PAIRS_BITS + log2(off / size)) * (double)products / (double)k : 0;
+  return off > 0 && size > 0 && off < INFINITY ? (CLARKE_PAIRS_BITS + log2(off / size)) * (double)f->deepest / (double)before : 0;
 }
 
-static bool
-is_product(const clarke_step *s)
+/* The most products, one behind another, that a value is behind: f->depth; and any that is needed. */
+static void
+count_products(clarke_pairs_pass *f, const bool *needed)
 {
-  return s->kind == CLARKE_DENSE || s->kind == CLARKE_PRODUCT;
-}
+  for (size_t i = 0; i < f->g->n_steps; i++) {
+    const clarke_step *s = &f->g->steps[i];
+    size_t *depth = &f->depth[s->out];
 
-static size_t
-count_products(const clarke_graph *g, const bool *needed)
-{
-  size_t n = 0;
-
-  for (size_t i = 0; i < g->n_steps; i++)
-    n += needed[g->steps[i].out] && is_product(&g->steps[i]);
-  return n;
+    for (size_t k = 0; k < s->n_in; k++)
+      *depth = f->depth[s->in[k].value] > *depth ? f->depth[s->in[k].value] : *depth;
+    *depth += s->kind == CLARKE_DENSE || s->kind == CLARKE_PRODUCT;
+    if (needed[s->out] && *depth > f->deepest)
+      f->deepest = *depth;
+  }
 }
 
 /* Is a place of the step at work open? */
@@ -179,13 +179,14 @@ leaves_open(const clarke_pairs_pass *f, const clarke_step *s)
 /* Sets f->needs behind a step, where the pass is to end: not where it goes on from another's values, nor where a place is open already, which
  * is at a kink as a rule. */
 static void
-look_ahead(clarke_pairs_pass *f, const clarke_step *s, size_t products)
+look_ahead(clarke_pairs_pass *f, const clarke_step *s)
 {
+  const size_t before = f->depth[s->out];
+
   f->open = f->open || leaves_open(f, s);
-  f->products += is_product(s);
-  if (f->open || !f->early || s->kind != CLARKE_DENSE || f->products < FEW_PRODUCTS || EARLY * f->products < products || f->value[s->out].high == NULL)
+  if (f->open || !f->early || s->kind != CLARKE_DENSE || before < FEW_PRODUCTS || EARLY * before < f->deepest || f->value[s->out].high == NULL)
     return;
-  f->needs = bits_needed(f, &f->value[s->out], f->products, products);
+  f->needs = bits_needed(f, &f->value[s->out], before);
   if (!(f->needs > LOST_BITS))
     f->needs = 0;
 }
@@ -193,7 +194,6 @@ look_ahead(clarke_pairs_pass *f, const clarke_step *s, size_t products)
 static clarke_status
 run_steps(clarke_pairs_pass *f, size_t first, const bool *needed, const size_t *last, const clarke_pairs_watch *watch)
 {
-  const size_t products = count_products(f->g, needed);
   clarke_status status = CLARKE_OK;
 
   for (size_t i = first; i < f->g->n_steps && f->needs == 0 && status == CLARKE_OK; i++) {
@@ -209,7 +209,7 @@ run_steps(clarke_pairs_pass *f, size_t first, const bool *needed, const size_t *
       f->outside = f->outside || (clarke_step_has_domain(s) && !f->value[s->out].known);
       if (status == CLARKE_OK && watch != NULL && f->value[s->out].high != NULL)
         watch->seen(watch->context, f, s->out);
-      look_ahead(f, s, products);
+      look_ahead(f, s);
     }
     drop_behind(f, last, i);
   }
@@ -227,10 +227,12 @@ clarke_pairs_run(clarke_branch **piece, size_t **ties, clarke_margin **margin, b
 
   f.value = calloc(g->n_values + 1, sizeof *f.value);
   f.deferred = calloc(g->n_values + 1, sizeof *f.deferred);
-  if (needed == NULL || last == NULL || f.value == NULL || f.deferred == NULL)
+  f.depth = calloc(g->n_values + 1, sizeof *f.depth);
+  if (f.depth == NULL || needed == NULL || last == NULL || f.value == NULL || f.deferred == NULL)
     status = clarke_no_memory(err);
   if (status == CLARKE_OK) {
     clarke_forward_open_needs(needed, last, g, piece, f.n, *inside);
+    count_products(&f, needed);
     clarke_graph_last_uses(last, g, NULL);
     clarke_graph_defer_gathers(f.deferred, last, g);
     status = rest != NULL ? load_rest(&f, rest, needed) : load_input(&f);
@@ -245,6 +247,7 @@ clarke_pairs_run(clarke_branch **piece, size_t **ties, clarke_margin **margin, b
   clarke_identities_free(f.ids);
   free(f.value);
   free(f.deferred);
+  free(f.depth);
   free(needed);
   free(last);
   return status;
