@@ -4,10 +4,10 @@
 #include "check/base/lines.h"
 #include "check/formula/formula_proof.h"
 #include "check/evidence_kinds.h"
-#include "check/kernel/statement.h"
 #include "check/kernel/tape.h"
 #include "check/kernel/zone.h"
 #include "check/onnx/fingerprint.h"
+#include "check/network_verdict.h"
 #include "check/onnx/network.h"
 #include "check/program/arrangement.h"
 #include "check/program/direction_proof.h"
@@ -61,7 +61,9 @@ check_zone_of(const char *folder)
   model m;
   known_line("semantics", "real");
   read_described_network(&p, &m, folder);
-  check_zone(&p);
+  bool compensation = check_zone(&p);
+  printf("VERIFIED\n%s", account_text());
+  print_zone(&net, compensation);
 }
 
 /* What is said of functions on regions, along a segment, around a point. */

@@ -144,7 +144,7 @@ check_bifurcation(point *p)
 
 /* ---- The claim */
 
-void
+bool
 check_zone(point *p)
 {
   read_loss(p);
@@ -160,6 +160,5 @@ check_zone(point *p)
   else
     check_bifurcation(p);
   last_line();
-  printf("VERIFIED\n%s", account_text());
-  print_zone(p->net, one);
+  return one;
 }

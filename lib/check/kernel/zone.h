@@ -6,7 +6,7 @@
 
 /* The lines `cut`: no choice changes it. */
 void check_compensation(const point *p);
-/* From `loss` on, of a network at its weights, with its batch: the whole claim. */
-void check_zone(point *p);
+/* From `loss` on, of a network at its weights, with its batch: the whole claim. Is it compensation, not bifurcation? */
+bool check_zone(point *p);
 
 #endif
