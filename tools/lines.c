@@ -71,6 +71,64 @@ clarke_lines_sort(clarke_lines *r)
   r->in_order = true;
 }
 
+/* --- seals ------------------------------------------------------------------------------------- */
+
+#define SEAL ",\"sha256\":\""
+#define SEAL_LENGTH (sizeof SEAL - 1 + 64 + sizeof "\"}" - 1)
+
+/* The hash of an object's text, whose closing brace is taken to be behind its first so many bytes. */
+static clarke_status
+hash_object(char sha256[65], const char *text, size_t open, clarke_error *err)
+{
+  clarke_file f = {.data = malloc(open + 1), .size = open + 1};
+  clarke_status status = f.data != NULL ? CLARKE_OK : clarke_no_memory(err);
+
+  if (status == CLARKE_OK) {
+    memcpy(f.data, text, open);
+    f.data[open] = '}';
+    status = clarke_file_hash(&f, "a line", err);
+    memcpy(sha256, f.sha256, 65);
+  }
+  free(f.data);
+  return status;
+}
+
+clarke_status
+clarke_lines_seal(char **text, clarke_error *err)
+{
+  const size_t open = strlen(*text) - 1;
+  char sha256[65], *sealed = malloc(open + SEAL_LENGTH + 1);
+  clarke_status status = sealed != NULL ? hash_object(sha256, *text, open, err) : clarke_no_memory(err);
+
+  if (status != CLARKE_OK) {
+    free(sealed);
+    return status;
+  }
+  snprintf(sealed, open + SEAL_LENGTH + 1, "%.*s%s%s\"}", (int)open, *text, SEAL, sha256);
+  free(*text);
+  *text = sealed;
+  return CLARKE_OK;
+}
+
+/* Does the line end in the hash of what is before it? */
+static clarke_status
+check_seal(bool *whole, const char *text, clarke_error *err)
+{
+  const size_t length = strlen(text), open = length > SEAL_LENGTH ? length - SEAL_LENGTH : 0;
+  char sha256[65], seal[SEAL_LENGTH + 1];
+  clarke_status status;
+
+  *whole = false;
+  if (open == 0)
+    return CLARKE_OK;
+  status = hash_object(sha256, text, open, err);
+  if (status == CLARKE_OK) {
+    snprintf(seal, sizeof seal, "%s%s\"}", SEAL, sha256);
+    *whole = strcmp(text + open, seal) == 0;
+  }
+  return status;
+}
+
 /* --- reading ----------------------------------------------------------------------------------- */
 
 static clarke_status
@@ -80,13 +138,15 @@ fail_line(const char *path, size_t number, const char *what, clarke_error *err)
 }
 
 static clarke_status
-take_head(clarke_lines *r, const json_t *j, const char *text, const char *path, clarke_error *err)
+take_head(clarke_lines *r, const json_t *j, const char *text, bool whole, const char *path, clarke_error *err)
 {
   const char *file = clarke_base_name(path);
 
   if (strcmp(clarke_text_at(j, "format"), r->form->format) != 0)
     return clarke_fail(err, CLARKE_EINPUT, "%s: line 1: expected \"format\":\"%s\"; answers of another version are not put beside these", file,
                        r->form->format);
+  if (!whole)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: line 1: it is not as it was written: its sha256 is another", file);
   if (!r->form->begins(j))
     return clarke_fail(err, CLARKE_EINPUT, "%s: line 1: expected what a %s begins its answers with", file, r->form->question);
   if (r->head != NULL && strcmp(r->head, text) != 0)
@@ -102,16 +162,19 @@ static clarke_status
 take_line(clarke_lines *r, const char *text, const char *path, size_t number, clarke_error *err)
 {
   json_t *j = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+  bool whole = true;
   char id[65];
-  clarke_status status;
+  clarke_status status = r->form->sealed ? check_seal(&whole, text, err) : CLARKE_OK;
 
-  if (!json_is_object(j))
+  if (status == CLARKE_OK && !json_is_object(j))
     status = fail_line(path, number, "no JSON object", err);
-  else if (number == 1)
-    status = take_head(r, j, text, path, err);
-  else if (!r->form->id_of(id, j))
+  else if (status == CLARKE_OK && number == 1)
+    status = take_head(r, j, text, whole, path, err);
+  else if (status == CLARKE_OK && !whole)
+    status = fail_line(path, number, "it is not as it was written: its sha256 is another; take it out, and its job is done again", err);
+  else if (status == CLARKE_OK && !r->form->id_of(id, j))
     status = fail_line(path, number, "expected an answer, with its id", err);
-  else
+  else if (status == CLARKE_OK)
     status = clarke_lines_add(r, id, text, err);
   json_decref(j);
   return status;

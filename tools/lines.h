@@ -16,6 +16,7 @@ typedef struct {
   const char *question;                            /* "sweep": who began the file, for messages */
   bool (*begins)(const json_t *head);              /* the first line, beside its format */
   bool (*id_of)(char id[65], const json_t *line); /* false: it is no answer */
+  bool sealed;                                     /* each line ends in its own hash (clarke_lines_seal) */
 } clarke_lines_form;
 
 typedef struct {
@@ -33,6 +34,9 @@ typedef struct {
 } clarke_lines;
 
 void clarke_lines_clear(clarke_lines *r);
+/* Another text in place of a JSON object's: with the key sha256 more, the hash of what the text was. An edit shows by it, but for one that
+ * hashes anew. */
+clarke_status clarke_lines_seal(char **text, clarke_error *err);
 /* Adds the lines of a file to those that there are: to the same question, and no two of one id that differ. */
 clarke_status clarke_lines_read(clarke_lines *r, const char *path, clarke_error *err);
 clarke_status clarke_lines_add(clarke_lines *r, const char id[65], const char *text, clarke_error *err);

@@ -3,9 +3,7 @@
 #include "check/base/allocate.h"
 #include "check/base/lines.h"
 #include "check/formula/formula_proof.h"
-#include "check/kernel/evidence.h"
-#include "check/kernel/bound.h"
-#include "check/kernel/simplex.h"
+#include "check/evidence_kinds.h"
 #include "check/kernel/statement.h"
 #include "check/kernel/tape.h"
 #include "check/kernel/zone.h"
@@ -15,6 +13,7 @@
 #include "check/program/direction_proof.h"
 #include "check/program/pattern_proof.h"
 #include "check/program/program_cones.h"
+#include "check/program/program_lipschitz.h"
 #include "check/program/program_mean.h"
 #include "check/program/program_norm.h"
 #include "check/program/program_proof.h"
@@ -28,6 +27,9 @@
 #include "check/update/update_record.h"
 
 #include <string.h>
+
+/* With all that a program may ask for. */
+static const program empty_program = {.smooth = &all_smooth_functions, .lipschitz = check_lipschitz};
 
 void
 read_described_network(point *p, model *m, const char *folder)
@@ -66,7 +68,7 @@ check_zone_of(const char *folder)
 static void
 check_function(const char *folder, const char *what)
 {
-  program of = {.smooth = &all_smooth_functions};
+  program of = empty_program;
   known_line("semantics", "real");
   bool of_network = line_is("model");
   if (!of_network)
@@ -84,7 +86,7 @@ check_function(const char *folder, const char *what)
 static void
 check_identity(const char *folder)
 {
-  program of = {.smooth = &all_smooth_functions};
+  program of = empty_program;
   known_line("semantics", "real");
   next_line("program");
   read_function(&of, folder, NULL);
@@ -95,7 +97,7 @@ check_identity(const char *folder)
 static void
 check_directional(const char *folder)
 {
-  program of = {.smooth = &all_smooth_functions};
+  program of = empty_program;
   known_line("semantics", "real");
   bool of_network = line_is("network");
   if (!of_network)
@@ -138,12 +140,11 @@ check_claim(const char *folder)
 static void
 check_network(const char *folder, const char *verdict)
 {
-  static const output_rules rules = {check_simplices, check_compensation, &open_bounds};
   network net;
   point p = {.net = &net};
   model m;
   read_described_network(&p, &m, folder);
-  check_output(&p, verdict, &rules);
+  check_output(&p, verdict, evidence_kinds, N_EVIDENCE);
   printf("VERIFIED\n%s", account_text());
   print_verdict(&net, verdict);
 }
@@ -153,7 +154,7 @@ static void
 check_as_program(const char *folder, const char *verdict, bool of_network)
 {
   static const evidence_rules rules = {&arc_means, check_tree, check_cones};
-  program of = {.smooth = &all_smooth_functions};
+  program of = empty_program;
   bool parameters = read_function(&of, folder, of_network ? &onnx_operators : NULL);
   check_program(&of, parameters, verdict, &rules);
   printf("VERIFIED\n%sSemantics: real arithmetic, every number taken exactly.\n", account_text());

@@ -193,7 +193,7 @@ read_loss(clarke_run_step *s, const json_t *j, clarke_error *err)
   return s->has_loss ? CLARKE_OK : clarke_object_wrong("loss", "a text that is a hexadecimal float", err);
 }
 
-/* "calls", "loss" or null; may be missing. */
+/* "calls", "loss", "program" or null; may be missing. */
 static clarke_status
 read_again(clarke_run_again *again, const json_t *object, clarke_error *err)
 {
@@ -208,8 +208,10 @@ read_again(clarke_run_again *again, const json_t *object, clarke_error *err)
     *again = CLARKE_AGAIN_CALLS;
   else if (text != NULL && strcmp(text, "loss") == 0)
     *again = CLARKE_AGAIN_LOSS;
+  else if (text != NULL && strcmp(text, "program") == 0)
+    *again = CLARKE_AGAIN_PROGRAM;
   else
-    return clarke_object_wrong("again", "\"calls\", \"loss\" or null", err);
+    return clarke_object_wrong("again", "\"calls\", \"loss\", \"program\" or null", err);
   return CLARKE_OK;
 }
 

@@ -27,8 +27,9 @@ typedef struct {
 typedef enum {
   CLARKE_AGAIN_NOT_SAID,
   CLARKE_AGAIN_NOTHING,
-  CLARKE_AGAIN_CALLS, /* the modules' */
-  CLARKE_AGAIN_LOSS   /* all that computes it */
+  CLARKE_AGAIN_CALLS,  /* the modules' */
+  CLARKE_AGAIN_LOSS,   /* all that computes it */
+  CLARKE_AGAIN_PROGRAM /* the modules' calls of earlier steps that ran the same program */
 } clarke_run_again;
 
 /* What another optimizer made of the step, or an average of the parameters. */

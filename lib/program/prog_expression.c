@@ -269,9 +269,16 @@ clarke_status
 clarke_prog_sum(prog_scalar *sum, prog_lowering *low, const size_t *in, size_t n, size_t at)
 {
   clarke_error err = { .text = "" };
-  clarke_status status = clarke_prog_room(low, 1, n, at);
-  mpq_t *coef = status == CLARKE_OK ? malloc((n + 1) * sizeof *coef) : NULL;
+  mpq_t *coef;
   size_t number;
+  clarke_status status;
+
+  if (n == 1) { /* nothing is added */
+    *sum = (prog_scalar){ .index = (uint32_t)in[0] };
+    return CLARKE_OK;
+  }
+  status = clarke_prog_room(low, 1, n, at);
+  coef = status == CLARKE_OK ? malloc((n + 1) * sizeof *coef) : NULL;
 
   if (status == CLARKE_OK && coef == NULL)
     status = clarke_fail(low->err, CLARKE_ENOMEM, "%s: out of memory", low->g->file);

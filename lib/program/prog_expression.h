@@ -15,7 +15,7 @@ clarke_status clarke_prog_constant_of(mpq_t value, prog_lowering *low, uint32_t 
 /* a OPERATOR b, entry by entry; at: the operator's place. */
 clarke_status clarke_prog_apply(prog_value *out, prog_lowering *low, char operator,
                                 const prog_value *a, const prog_value *b, size_t at);
-/* The sum of n instructions: one instruction. */
+/* The sum of n instructions: one instruction, of a single one itself. */
 clarke_status clarke_prog_sum(prog_scalar *sum, prog_lowering *low, const size_t *in, size_t n,
                               size_t at);
 

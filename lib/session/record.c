@@ -433,7 +433,8 @@ clarke_record_surrogates_json(const clarke_record *r)
 json_t *
 clarke_record_json(const clarke_record *r, const clarke_audit_session *s)
 {
-  static const char *const again[] = {[CLARKE_AGAIN_NOTHING] = "nothing", [CLARKE_AGAIN_CALLS] = "calls", [CLARKE_AGAIN_LOSS] = "loss"};
+  static const char *const again[] = {
+      [CLARKE_AGAIN_NOTHING] = "nothing", [CLARKE_AGAIN_CALLS] = "calls", [CLARKE_AGAIN_LOSS] = "loss", [CLARKE_AGAIN_PROGRAM] = "program"};
   json_t *claims = json_array(), *explained = r->ran == CLARKE_RAN_EXPLAINED ? json_true()
                                               : r->ran == CLARKE_RAN_REFUTED ? json_false()
                                                                              : json_null();

@@ -2,9 +2,7 @@
 #include "check/base/allocate.h"
 #include "check/base/lines.h"
 #include "check/base/sha256.h"
-#include "check/kernel/bound.h"
-#include "check/kernel/simplex.h"
-#include "check/kernel/zone.h"
+#include "check/evidence_kinds.h"
 #include "heard.h"
 
 #include <stdlib.h>
@@ -146,13 +144,12 @@ static const struct {
 static int
 judge(int i)
 {
-  static const output_rules rules = {check_simplices, check_compensation, &open_bounds};
   tape t;
 
   make_tape(&t, cases[i].c);
   account_begin();
   lines_begin(sealed(cases[i].proxy, cases[i].touched, cases[i].lines));
-  check_output(&t.p, cases[i].verdict, &rules);
+  check_output(&t.p, cases[i].verdict, evidence_kinds, N_EVIDENCE);
   return VERIFIED;
 }
 

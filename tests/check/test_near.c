@@ -295,6 +295,101 @@ START_TEST(bits_are_added_until_pieces_are_decided)
 }
 END_TEST
 
+/* A number of up to 53 bits, or a fraction of which doubles have no end; or one of these but for some 2^-50. */
+static void
+draw_factor(rational *q, const rational *like, uint64_t *state)
+{
+  uint64_t drawn[3];
+  for (int i = 0; i < 3; i++)
+    drawn[i] = *state = *state * 6364136223846793005u + 1442695040888963407u;
+  mpq_set_ui(q, drawn[0] >> 33, drawn[1] >> 63 > 0 ? 1 : 1 + (drawn[1] >> 40));
+  mpq_canonicalize(q);
+  mpq_div_2exp(q, q, drawn[2] >> 59);
+  if (like == NULL || drawn[0] >> 62 == 0)
+    return;
+  mpq_set_si(q, drawn[1] >> 62 & 1 ? 1 : -1, 1);
+  mpq_div_2exp(q, q, 44 + (drawn[2] >> 40) % 14);
+  mpq_sub(q, q, &plus_one);
+  mpq_mul(q, q, like);
+}
+
+/* Sums of terms that nearly cancel, in three layers: whatever doubles decide is as exact numbers have it. How many do they leave
+ * open? */
+START_TEST(doubles_place_what_nearly_cancels)
+{
+  enum { N = 6 };
+  static rational factors[3][N * N];
+  uint64_t state = 1;
+  size_t wrong = 0, sides[2] = {0, 0};
+  for (size_t i = 0; i < (size_t)3 * N * N; i++)
+    factors[i / (N * N)][i % (N * N)] = rational_zero();
+  for (int turn = 0; turn < 3000; turn++) {
+    rational *x = rationals(N);
+    world w;
+    for (size_t i = 0; i < N; i++)
+      draw_factor(&x[i], i % 2 > 0 && turn % 3 > 0 ? &x[i - 1] : NULL, &state);
+    world_begin(&w, N, x);
+    for (size_t layer = 0; layer < 3; layer++) {
+      step *st = world_add(&w, LINEAR, N, N);
+      for (size_t t = 0; t < (size_t)N * N; t++) {
+        rational *q = &factors[layer][t];
+        draw_factor(q, t % 2 > 0 ? q - 1 : NULL, &state);
+        st->factors[t].coef = q;
+        st->sources[t].from = t % N / 2 * 2;
+      }
+      st = add_entries(&w, PIECEWISE, N);
+      st->n_kinks = 1;
+      mpq_set_ui(&st->piece[1][1], 1, layer == 1 ? 3 : 1);
+      mpq_set_si(&st->piece[0][1], layer > 0, 7);
+      mpq_set_si(&st->piece[1][2], layer == 1 && turn % 2 > 0, 5);
+    }
+    world_values(&w);
+    point_evaluate(&w.p);
+    for (size_t s = 2; s <= 6; s += 2)
+      for (size_t e = 0; e < N; e++) {
+        int sign = mpq_sgn(&w.y[s - 1][e]);
+        wrong += sign != 0 && w.p.place[s][e] != (size_t)(sign > 0);
+        sides[sign > 0]++;
+      }
+    session_set_bits(64);
+  }
+  ck_assert_uint_eq(wrong, 0);
+  ck_assert_msg(sides[0] > 1000 && sides[1] > 1000, "%zu %zu", sides[0], sides[1]);
+}
+END_TEST
+
+/* A weight is the slope below 0, whatever the piece has: -2 of -1 is 2, and 2 - 1 lies above 0. Windows of such entries are no ties. */
+START_TEST(a_weight_is_the_slope_below_zero)
+{
+  rational *x = rationals(2);
+  world w;
+  mpq_set_si(&x[0], -1, 1);
+  mpq_set_si(&x[1], -3, 1);
+  world_begin(&w, 2, x);
+  mpq_set_si(&w.w[1].value[0], -2, 1);
+  step *st = add_entries(&w, PIECEWISE, 2);
+  st->n_kinks = 1;
+  mpq_set_ui(&st->piece[1][1], 1, 1);
+  st->factors[0].w = st->factors[1].w = &w.w[1];
+  st = world_add(&w, LINEAR, 2, 2);
+  for (size_t f = 0; f < 2; f++) {
+    st->sources[2 * f].from = f;
+    st->sources[2 * f + 1].step = NONE;
+    st->factors[2 * f + 1].coef = &minus_one;
+  }
+  st = add_entries(&w, PIECEWISE, 2);
+  st->n_kinks = 1;
+  mpq_set_ui(&st->piece[1][1], 1, 1);
+  st = world_add(&w, WINDOW, 1, 2);
+  st->sources[0] = (source){1, 0};
+  st->sources[1] = (source){1, 1};
+  world_values(&w);
+  point_evaluate(&w.p);
+  ck_assert(w.p.place[1][0] == 0 && w.p.place[1][1] == 0 && w.p.place[3][0] == 1 && w.p.place[3][1] == 1);
+  ck_assert(w.p.place[4][0] == 1 && w.p.n_touched == 0);
+}
+END_TEST
+
 /* Ends of exp(-t 2^-p) hold it, to few digits and to many. */
 START_TEST(exponentials_lie_between_their_ends)
 {
@@ -421,6 +516,8 @@ main(void)
   tcase_add_loop_test(t, shares_move_nearly_as_much_as_is_said, 0, 2);
   tcase_add_loop_test(t, a_constant_line_is_zero, 0, 3);
   tcase_add_loop_test(t, bits_are_added_until_pieces_are_decided, 0, 2);
+  tcase_add_test(t, doubles_place_what_nearly_cancels);
+  tcase_add_test(t, a_weight_is_the_slope_below_zero);
   tcase_add_loop_test(t, exponentials_lie_between_their_ends, 0, 20);
   tcase_add_test(t, factors_have_more_bits_then_too);
   tcase_add_loop_test(t, one_number_twice_is_no_open_tie, 0, 2);

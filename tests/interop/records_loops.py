@@ -144,6 +144,43 @@ def ask_failed(make):
         REPORT.check(not torch.utils._python_dispatch._get_current_dispatch_mode_stack() and os.listdir(folder) == [], "a step without an end", os.listdir(folder))
 
 
+def around(folder, clears, **options):
+    """A loop's whole body in the block, as most are written, from the second step on with gradients of the step before; the weights afterwards."""
+    torch.manual_seed(0)
+    model = Net()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for i, (x, y) in enumerate(batches(3)):
+        with clarke.record(os.path.join(folder, f"step-{i}"), model, optimizer=optimizer, **options) if folder else contextlib.nullcontext() as record:
+            if clears == "before":
+                optimizer.zero_grad()
+            loss = F.cross_entropy(model(x), y)
+            if clears == "between":
+                optimizer.zero_grad(set_to_none=i % 2 > 0)
+            loss.backward()
+            optimizer.step()
+        if record is not None:
+            record.wait()
+    return torch.cat([p.detach().reshape(-1) for p in model.parameters()])
+
+
+def ask_cleared():
+    """Gradients may be set to 0 in the block, before the forward pass or the backward pass; where nobody does it is told."""
+    for clears in ("before", "between"):
+        for options in ({}, {"light": True}, {"background": True}):
+            with tempfile.TemporaryDirectory() as folder:
+                after = around(folder, clears, **options)
+                said = [clarke.audit(os.path.join(folder, step)) for step in sorted(os.listdir(folder))]
+                REPORT.check([a.answer for a in said] == ["explained"] * 3, f"cleared in the block, {clears}, {options}", [a.gradient for a in said])
+            REPORT.check(torch.equal(after, around(None, clears)), f"cleared in the block, {clears}, {options}: the training is what it is without")
+    with tempfile.TemporaryDirectory() as folder:
+        why = ""
+        try:
+            around(folder, "never")
+        except clarke.Refused as refused:
+            why = str(refused)
+        REPORT.check("net.0.weight: it has a gradient already" in why and os.listdir(folder) == ["step-0"], "never cleared", why)
+
+
 def main():
     quiet = subprocess.run([sys.executable, "-c", f"import sys; sys.path.insert(0, {TOOLS!r}); import clarke; "
                             "print(any(n.split('.')[0] in ('lightning', 'transformers', 'pytorch_lightning') for n in sys.modules))"], capture_output=True, text=True)
@@ -158,6 +195,7 @@ def main():
     ask_refused("Lightning, accumulated", fit, clarke.lightning.Auditor, Net(), (4, 2), [])
     ask_refused("Hugging Face, accumulated", train, clarke.hf.AuditorCallback, Net(), (4, 2), [])
     ask_epochs(clarke.lightning.Auditor)
+    ask_cleared()
     ask_failed(clarke.lightning.Auditor)
     return REPORT.close()
 

@@ -12,6 +12,7 @@ import contextlib
 import gc
 import os
 import random
+import shutil
 import sys
 import tempfile
 
@@ -29,6 +30,8 @@ from expect import expect, finish  # noqa: E402
 
 torch.set_num_threads(1)
 Y = torch.arange(6) % 3
+MONITORED, APPENDED = {"background": True, "again": False}, {"append": True}
+WAYS = [MONITORED, {"light": True, "again": False}, {"light": True}, {"background": True}, {"background": True, "light": True}, APPENDED]
 
 
 class Net(nn.Module):
@@ -101,11 +104,13 @@ def bytes_of(folder):
     return found
 
 
-def recorded(folder, net, number, run, like, then=None):
-    """(The folder's bytes, or the refusal's words; the record; was it made of a program?)"""
+def recorded(folder, net, number, run, like, then=None, way=MONITORED, base=None):
+    """(The folder's bytes, or the refusal's words; the record; was it made of a program?) base: the folder that the step is put behind."""
     for p in net.parameters():
         p.grad = None
-    made = clarke.record(folder, net, step=number, background=True, again=False)
+    if base is not None:
+        shutil.copytree(base, folder)
+    made = clarke.record(folder, net, step=number, append=base is not None, **way)
     made.compares, made.like, told = True, like, False
     try:
         with made:
@@ -119,19 +124,28 @@ def recorded(folder, net, number, run, like, then=None):
     return bytes_of(folder), made, told and made.program is like
 
 
-def beside(folder, name, net, run, change=lambda net: None, same=False, then=None, again=None, words=False):
+def of_any(run, folder):
+    """The same of a step that was run again, and of one that was not itself; and in any folder."""
+    if isinstance(run, str):
+        return run.replace(folder, "RUN") if folder else run
+    return {name: held.replace(b'"again": "program"', b'"again": "calls"') if name == "run.json" else held for name, held in run.items()}
+
+
+def beside(folder, name, net, run, change=lambda net: None, same=False, then=None, again=None, words=False, way=MONITORED):
     """words: a refusal may have others. The second step is that of a program, if it is the same, and one that is recorded whole."""
-    recorded(os.path.join(folder, f"{name}-0"), net, 0, run, None)[1]
-    first = recorded(os.path.join(folder, f"{name}-1"), net, 1, run, None)[1].program
+    base, way = (os.path.join(folder, f"{name}-0"), {}) if way is APPENDED else (None, way)
+    recorded(os.path.join(folder, f"{name}-0"), net, 0, run, None, way=way)[1]
+    first = recorded(os.path.join(folder, f"{name}-1"), net, 1, run, None, way=way, base=base)[1].program
     expect(first is not None, f"{name}: the first step is one that later ones are compared with")
     with contextlib.ExitStack() as stack:
         entered = change(net)
         if hasattr(entered, "__enter__"):
             stack.enter_context(entered)
         state, second = State(net), again or run
-        told, _, was = recorded(os.path.join(folder, f"{name}-2"), net, 2, second, first, then)
+        told, _, was = recorded(os.path.join(folder, f"{name}-2"), net, 2, second, first, then, way, base)
         state.put_back()
-        whole, *_ = recorded(os.path.join(folder, f"{name}-3"), net, 2, second, None, then)
+        whole, *_ = recorded(os.path.join(folder, f"{name}-3"), net, 2, second, None, then, way, base)
+    told, whole = (of_any(run, os.path.join(folder, f"{name}-{i}")) for i, run in ((2, told), (3, whole)))
     alike = told == whole or (words and isinstance(told, str) and isinstance(whole, str))
     expect(alike, f"{name}: as recorded whole: {differs(told, whole)}")
     expect(was == same, f"{name}: {'not ' * same}recognized as the program of the step before")
@@ -210,16 +224,19 @@ def through_numpy(net):
     net.last.bias.detach().numpy()[0] += 1
 
 
-def changes(folder):
+def changes(folder, way):
+    os.mkdir(folder)
     x = torch.linspace(-2, 3, 6 * 36).reshape(6, 1, 6, 6)
 
     def case(name, change=lambda net: None, same=False, run=usual, y=Y, x=x, begin=lambda net: None, **options):
+        """same: None, where it is not to who may run calls again, which hold their arguments."""
+        same = not way.get("again", True) if same is None else same
         net = Net().eval()
         begin(net)
         if "again" in options:
             again = options["again"]
             options["again"] = lambda: again(net, x, y)
-        beside(folder, name, net, lambda: run(net, x, y), change, same, **options)
+        beside(folder, name, net, lambda: run(net, x, y), change, same, way=way, **options)
 
     def of(data, labels=Y):
         return lambda net, x, y: usual(net, data, labels)
@@ -341,7 +358,7 @@ def backward(case, x):
     case("logged", again=logged)
     case("logged behind", same=True, again=logged_later)
     case("compared", again=compared)
-    case("given by name", same=True, again=lambda net, x, y: loss_of(lambda x: net(x=x), x, y).backward())
+    case("given by name", same=None, again=lambda net, x, y: loss_of(lambda x: net(x=x), x, y).backward())
     case("not called itself", again=lambda net, x, y: loss_of(net.forward, x, y).backward())
     case("hook that looks", lambda net: hooked(net.last.weight, lambda g: None), same=True)
     case("hook that changes", lambda net: hooked(net.last.weight, lambda g: g * 2), same=False)
@@ -567,16 +584,17 @@ def drawn(folder, count):
     draw, recognized, refused = random.Random(11), 0, 0
     x = torch.linspace(-2, 3, 24).reshape(6, 4)
     for i in range(count):
-        net = Drawn()
+        net, way = Drawn(), WAYS[i % 3]
         words = [(draw.choice(list(OPERATORS)), draw.randrange(3)) for _ in range(draw.randrange(1, 6))]
         others = list(words)
         if draw.random() < 0.5:
             others[draw.randrange(len(others))] = draw.choice(list(OPERATORS)), draw.randrange(3)
         net.words = words
-        first = recorded(os.path.join(folder, f"drawn-{i}-0"), net, 0, lambda: usual(net, x, Y), None)[1].program
+        first = recorded(os.path.join(folder, f"drawn-{i}-0"), net, 0, lambda: usual(net, x, Y), None, way=way)[1].program
         net.words = others
-        told, _, was = recorded(os.path.join(folder, f"drawn-{i}-1"), net, 1, lambda: usual(net, x, Y), first)
-        whole, *_ = recorded(os.path.join(folder, f"drawn-{i}-2"), net, 1, lambda: usual(net, x, Y), None)
+        told, _, was = recorded(os.path.join(folder, f"drawn-{i}-1"), net, 1, lambda: usual(net, x, Y), first, way=way)
+        whole, *_ = recorded(os.path.join(folder, f"drawn-{i}-2"), net, 1, lambda: usual(net, x, Y), None, way=way)
+        told, whole = of_any(told, ""), of_any(whole, "")
         expect(told == whole, f"{words}, then {others}: {differs(told, whole)}")
         expect(words != others or first is None or was, f"{words}: not recognized")
         recognized, refused = recognized + was, refused + isinstance(whole, str)
@@ -596,7 +614,9 @@ def watched(folder):
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        changes(folder)
+        for i, way in enumerate(WAYS):
+            print(f"--- {way}", flush=True)
+            changes(os.path.join(folder, f"way-{i}"), way)
         later(folder, given=False)
         later(folder, given=True)
         drawn(folder, int(sys.argv[1]) if len(sys.argv) > 1 else 120)

@@ -263,6 +263,81 @@ def generators(folder):
         REPORT.check(answer.answer == "explained" and len(answer.surrogates) == count, f"the discriminator's step, {name}", f"{answer.gradient}")
 
 
+def through_critic(generator, critic, z):
+    return nn.functional.binary_cross_entropy_with_logits(critic(generator(z)), torch.ones(len(z), 1))
+
+
+def elsewhere(folder):
+    """The generator's step, through what another optimizer trains: the same as if that were frozen; it may be changed as soon as the block ends."""
+    torch.manual_seed(0)
+    g, d, z = nn.Sequential(nn.Linear(2, 4), nn.ReLU(), nn.Linear(4, 3)), nn.Sequential(nn.Linear(3, 4), nn.LeakyReLU(0.2), nn.Linear(4, 1)), torch.randn(5, 2)
+    kept, answers = {name: t.detach().clone() for name, t in d.state_dict().items()}, {}
+    for name, trained, options in (("frozen", False, {}), ("trained", True, {}), ("light", True, {"light": True}), ("behind", True, {"background": True})):
+        g.zero_grad()
+        d.load_state_dict(kept)
+        d.requires_grad_(trained)
+        run = os.path.join(folder, f"through-{name}")
+        with clarke.record(run, g, **options) as record:
+            through_critic(g, d, z).backward()
+        with torch.no_grad():
+            d[0].weight.mul_(3)
+        record.wait()
+        answers[name] = answer = clarke.audit(run)
+        with open(os.path.join(run, "run.json"), encoding="utf-8") as f:
+            said = json.load(f)
+        REPORT.check(answer.answer == "explained" and answer.in_clarke is True, f"the generator's step, its critic {name}", answer.gradient)
+        REPORT.check(said["parameters"] == ["0.bias", "0.weight", "2.bias", "2.weight"], f"what is asked about, the critic {name}", said["parameters"])
+        REPORT.check(("4 tensors are trained, and not by this model" in str(said["constants"])) == trained, f"it is told, the critic {name}", said["constants"])
+        certified = subprocess.run([CLARKE, "certify", run], capture_output=True, text=True)
+        REPORT.check(certified.returncode == (3 if name == "light" else 0), f"certify, the critic {name}", certified.stdout[:300])
+    REPORT.check(len({str(a.report["loss"]) for a in answers.values()}) == 1, "the loss is the same", [a.report["loss"] for a in answers.values()])
+
+
+def not_elsewhere(folder):
+    """What has memory with the model, or is computed from it, is no such constant."""
+    model = nn.Linear(2, 3)
+    for name, make in (("its memory", lambda: model.weight.detach()[:1].requires_grad_()), ("computed of it", lambda: 2 * model.weight)):
+        model.zero_grad()
+        other, why = make(), ""
+        try:
+            with clarke.record(os.path.join(folder, "not-elsewhere"), model):
+                (model(torch.ones(1, 2)).sum() + other.sum()).backward()
+        except clarke.Refused as refused:
+            why = str(refused)
+        REPORT.check("is no parameter of the model" in why, f"trained, and {name}", why)
+
+
+DRAWS = {"multinomial": lambda h: torch.distributions.Categorical(logits=h), "normal": lambda h: torch.distributions.Normal(h, h.exp()),
+         "bernoulli": lambda h: torch.distributions.Bernoulli(logits=h)}
+
+
+def draws(folder):
+    """What a distribution draws is a constant to AD, in its own checks of it, too; compared with what is trained it is none."""
+    for name, distribution in DRAWS.items():
+        torch.manual_seed(0)
+        model, x = nn.Linear(2, 3), torch.randn(5, 2)
+        run = os.path.join(folder, f"drawn-{name}")
+        with clarke.record(run, model):
+            drawn = distribution(model(x)).sample()
+            distribution(model(x)).log_prob(drawn).mean().backward()
+        gradients = [p.grad.clone() for p in model.parameters()]
+        model.zero_grad()
+        distribution(model(x)).log_prob(drawn).mean().backward()  # the same numbers as data
+        REPORT.check(all(torch.equal(a, p.grad) for a, p in zip(gradients, model.parameters())), f"drawn by {name}: what AD takes for constant", gradients)
+        answer = clarke.audit(run)
+        REPORT.check(answer.answer == "explained" and answer.in_clarke_of_surrogate is True, f"drawn by {name}", answer.gradient)
+        REPORT.check(any(f"aten.{name}." in s and "what was drawn is a constant to AD" in s for s in answer.surrogates), f"drawn by {name}: it is told", answer.surrogates)
+        certified = subprocess.run([CLARKE, "certify", run], capture_output=True, text=True)
+        REPORT.check(certified.returncode == 0, f"drawn by {name}: certify", certified.stdout[:300])
+    says = "two are equal"
+    why = refusal(folder, Of(lambda m, x: picked_by(x @ m.w, torch.bernoulli(torch.sigmoid(x @ m.w).detach())), 0.0))
+    REPORT.check(says in why, "a draw times what is trained, compared where it is equal", why)
+
+
+def picked_by(h, drawn):
+    return h if bool((h * drawn > 0).all()) else 2 * h
+
+
 def fixture(folder):
     """pytest's: it asks about what AD differentiates only if it is told to."""
     made = pytest_plugin.assert_in_clarke
@@ -280,7 +355,7 @@ def fixture(folder):
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        for part in (told, fixture, logs, refusals, hooks, generators):
+        for part in (told, fixture, logs, refusals, hooks, generators, elsewhere, not_elsewhere, draws):
             part(folder)
     return REPORT.close()
 

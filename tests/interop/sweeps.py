@@ -2,8 +2,9 @@
 
     sweeps.py CLARKE
 
-A server and two workers are started in this process (PyPI's hyperqueue has no worker of its own to start). What a part of the sweep runs
-as is killed while it works: it is begun again, and goes on where it was.
+A server and two workers are started in one process: PyPI's hyperqueue has no worker of its own to start, and a worker ends with its process.
+What a part of the sweep runs as is killed while it works: it is begun again, and goes on where it was. Then the process of server and
+workers is killed, and another cluster goes on.
 """
 import hashlib
 import json
@@ -49,17 +50,37 @@ def tasks_of(output):
     return found
 
 
+def begun(output):
+    """Parts that have a line."""
+    return [p for p in Path(output).parent.glob(Path(output).name + ".part-*") if p.suffix not in (".out", ".err") and p.stat().st_size > 1000]
+
+
 def kill_one(output):
     """The first that has a line: it would lose what it has not written."""
     while True:
-        begun = [p for p in Path(output).parent.glob(Path(output).name + ".part-*") if p.suffix not in (".out", ".err") and p.stat().st_size > 1000]
-        for process in tasks_of(output) if begun else []:
+        for process in tasks_of(output) if begun(output) else []:
             try:
                 os.kill(process, signal.SIGKILL)
                 return
             except ProcessLookupError:
                 pass
         time.sleep(.005)
+
+
+def on_cluster(manifest, output):
+    import clarke
+    clarke.sweep(manifest, output, shards=3, cluster="local")
+
+
+def kill_cluster(manifest, output):
+    """Server and workers end while they work, and with them who asked; what is left is parts with some lines."""
+    whole = subprocess.Popen([sys.executable, __file__, CLARKE, str(manifest), output], env={**os.environ, "TMPDIR": os.path.dirname(output)})
+    while whole.poll() is None and not begun(output):
+        time.sleep(.005)
+    expect(whole.poll() is None, "the cluster was killed while it worked")
+    whole.kill()
+    whole.wait()
+    expect(not os.path.exists(output) and len(begun(output)) > 0, "some parts were begun, and nothing merged")
 
 
 def main():
@@ -84,6 +105,10 @@ def main():
         expect(killer.poll() == 0, "a part was killed while it worked")
         killer.kill()
         expect(digest(output) == digest(folder / "serial.jsonl"), "on a cluster, with a part that was killed")
+        again = str(folder / "again.jsonl")
+        kill_cluster(manifest, again)
+        on_cluster(manifest, again)
+        expect(digest(again) == digest(folder / "serial.jsonl"), "on a second cluster, when the first was killed")
         expect(sorted(p.name for p in folder.glob("*.part-*")) == [], "no part is left")
         (folder / "bad.json").write_text(manifest.read_text().replace("lenet-q6.onnx", "none.onnx"))
         try:
@@ -96,5 +121,7 @@ def main():
 
 if len(sys.argv) == 2:
     main()
-else:
+elif len(sys.argv) == 3:
     kill_one(sys.argv[2])
+else:
+    on_cluster(*sys.argv[2:])

@@ -178,10 +178,12 @@ def files(folder):
 def again(folder):
     """Whether the step was run again is said where it was not."""
     changed, words = Changed(folder, "small"), "The step was NOT run again: "
-    for held, said_ in ((None, "nothing"), ("calls", "calls"), ("loss", "loss")):
+    for held, said_ in ((None, "nothing"), ("calls", "calls"), ("loss", "loss"), ("program", "program")):
         changed.description["steps"][0]["again"] = held
         changed.write()
         status, text, _ = audit(changed.run)
+        of_others = "The step itself was not run again: earlier ones of the same program were.\n" in text.split("\n\n")[0] + "\n"
+        expect(of_others == (held == "program"), f"again {held}, of others: {text[:400]}")
         expect(status == 0 and (words in "\n".join(text.split("\n")[:4])) == (held is None), f"again {held}: {text[:300]}")
         expect(json.loads(audit(changed.run, "--json")[1])["gradient"]["again"] == said_, f"again {held} in JSON")
     del changed.description["steps"][0]["again"]

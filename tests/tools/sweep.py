@@ -232,15 +232,16 @@ def refused():
     _, err = sweep("pair.json", "-o", "lemma2.jsonl", status=2)
     expect("another sweep's results" in err, f"another sweep's file: {err}")
     with open("forged.jsonl", "w", encoding="utf-8") as f:
-        f.write(open("lemma2.jsonl", encoding="utf-8").read().replace('"l1":"2"', '"l1":"1"'))
+        f.writelines(sealed({**line, "touched": 3} if "job" in line else line) for line in lines("lemma2.jsonl"))
     status, _, err = said(CLARKE, "merge", "lemma2.jsonl", "forged.jsonl", "-o", "out.jsonl")
     expect(status == 2 and "another answer" in err and not os.path.exists("out.jsonl"), f"two answers: {err}")
+    edited()
     with open("forged.jsonl", "w", encoding="utf-8") as f:
-        f.write(open("lemma2.jsonl", encoding="utf-8").read().replace('{"job":"', '{"job":"00000000', 1).replace('","weights"', '', 1))
+        f.writelines(sealed({**line, "job": 64 * "0"} if "job" in line else line) for line in lines("lemma2.jsonl"))
     status, _, err = said(CLARKE, "merge", "forged.jsonl", "-o", "out.jsonl")
-    expect(status == 2, f"a forged id: {err}")
+    expect(status == 2 and "not of the jobs" in err, f"a forged id: {err}")
     with open("forged.jsonl", "w", encoding="utf-8") as f:
-        f.write(open("lemma2.jsonl", encoding="utf-8").read().replace('"clarke sweep 1"', '"clarke sweep 2"', 1))
+        f.write(open("lemma2.jsonl", encoding="utf-8").read().replace('"clarke sweep 2"', '"clarke sweep 1"', 1))
     status, _, err = said(CLARKE, "merge", "forged.jsonl", "-o", "out.jsonl")
     expect(status == 2 and "another version" in err, f"answers of another version: {err}")
     heads = set()
@@ -250,6 +251,82 @@ def refused():
     expect(len(heads) == 2, "a parameter that is called all, and all of them, are two sweeps")
     _, err = sweep("pair.json", "-o", "/dev/full", status=2)
     expect("no regular file" in err, err)
+
+
+def sealed(line):
+    """As clarke writes it, with its own hash at the end."""
+    text = json.dumps({key: value for key, value in line.items() if key != "sha256"}, separators=(",", ":"))
+    return text[:-1] + ',"sha256":"' + hashlib.sha256(text.encode()).hexdigest() + '"}\n'
+
+
+def edited():
+    """A character that is another one, anywhere in a line: each reader says so, and writes nothing."""
+    with open("lemma2.jsonl", encoding="utf-8") as f:
+        data = f.read()
+    with open("sealed.jsonl", "w", encoding="utf-8") as f:
+        f.writelines(sealed(line) for line in lines("lemma2.jsonl"))
+    expect(open("sealed.jsonl", encoding="utf-8").read() == data, "the hash of a line is of what is before it")
+    head = data.index("\n") + 1
+    for at in [*range(12, head - 1, 29), *range(head, len(data) - 1, 17), len(data) - 2, len(data) - 3]:
+        with open("edited.jsonl", "w", encoding="utf-8") as f:
+            f.write(data[:at] + chr(ord(data[at]) ^ 1) + data[at + 1:])
+        for asked in (["merge", "edited.jsonl", "-o", "out.jsonl"], ["sweep", "lemma2.json", "-o", "edited.jsonl"]):
+            before = digest("edited.jsonl")
+            status, _, err = said(CLARKE, *asked)
+            expect(status == 2 and "edited.jsonl: line " in err and not os.path.exists("out.jsonl") and digest("edited.jsonl") == before, f"{at}: {asked}: {status} {err}")
+    with open("edited.jsonl", "w", encoding="utf-8") as f:
+        f.write(data.replace('"touched":2', '"touched":0'))
+    status, _, err = said(CLARKE, "merge", "edited.jsonl", "-o", "out.jsonl")
+    expect(status == 2 and "line 2: it is not as it was written" in err, err)
+    with open("edited.jsonl", "w", encoding="utf-8") as f:
+        f.write(data.replace('"reduction":"mean"', '"reduction":"sum"'))
+    status, _, err = said(CLARKE, "merge", "edited.jsonl", "-o", "out.jsonl")
+    expect(status == 2 and "line 1: it is not as it was written" in err, err)
+
+
+def full():
+    """A disk that is full while lines are appended, or put in order: what is there stays, and the next one goes on."""
+    with tempfile.TemporaryDirectory() as disk:
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", disk], capture_output=True).returncode != 0:
+            print("full: no right to make a small disk; left out")
+            return
+        try:
+            on_full_disk(disk)
+        finally:
+            subprocess.run(["umount", disk], check=True)
+
+
+def fill(disk, free):
+    """All of the disk, but for so many bytes."""
+    name = os.path.join(disk, "filler")
+    with open(name, "wb", buffering=0) as f:
+        try:
+            while f.write(bytes(4096)) > 0:
+                pass
+        except OSError:
+            os.truncate(name, os.path.getsize(name) - free)
+
+
+def on_full_disk(disk):
+    results = os.path.join(disk, "results.jsonl")
+    size = os.path.getsize("serial.jsonl")
+    for first, free in (None, 0), (None, 4096), (None, size // 2 // 4096 * 4096), ("2/2", 0), ("2/2", 8192):
+        if first is not None:  # then the rest is out of order, and what is put in order takes its place again
+            sweep("many.json", "--shard", first, "-o", results)
+        fill(disk, free)
+        status, _, err = said(CLARKE, "sweep", "many.json", "-o", results)
+        expect(status == 2 and "No space left" in err, f"{first}, {free} bytes free: {status} {err}")
+        with open(results, "rb") as f:
+            kept = f.read().split(b"\n")[:-1]
+        expect(len(kept) >= (5 if first is not None else free // 4096) and all(json.loads(line) for line in kept), f"{first}, {free} bytes free: {len(kept)} lines stay")
+        os.remove(os.path.join(disk, "filler"))
+        sweep("many.json", "-o", results)
+        expect(digest(results) == digest("serial.jsonl") and os.listdir(disk) == ["results.jsonl"], f"{first}, {free} bytes free, then more: {os.listdir(disk)}")
+        fill(disk, 0)
+        status, _, err = said(CLARKE, "merge", results, "-o", os.path.join(disk, "merged.jsonl"))
+        expect(status == 2 and "No space left" in err and sorted(os.listdir(disk)) == ["filler", "results.jsonl"], f"a merge on a full disk: {status} {err}")
+        for name in ("filler", "results.jsonl"):
+            os.remove(os.path.join(disk, name))
 
 
 def field(number, value):
@@ -366,6 +443,7 @@ def main():
         norm_pools()
         released()
         parts()
+        full()
         refused()
         external()
         job_file()

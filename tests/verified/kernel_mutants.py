@@ -28,8 +28,8 @@ from mutants import mutants_of  # noqa: E402
 
 ROOM = proofs.ROOT / "lib/check"
 # What says that a cell is as it must be, that values and gradients are what they are.
-RULES = ["adjoint.c", "behind.c", "bound.c", "cell.c", "evaluate.c", "evidence.c", "gradient.c", "jacobian.c", "line.c",
-         "window.c"]
+RULES = ["kernel/adjoint.c", "kernel/behind.c", "kernel/bound.c", "kernel/cell.c", "kernel/evaluate.c", "kernel/evidence.c",
+         "kernel/gradient.c", "kernel/hull.c", "kernel/jacobian.c", "smooth/line.c", "kernel/mix.c", "kernel/separator.c", "kernel/window.c"]
 COMPILE = [*os.environ.get("CC", "cc").split(), "-std=gnu11", "-O1", "-w", f"-I{ROOM.parent}", "-c"]
 SECONDS = 20  # in which a changed checker has to answer
 
@@ -115,9 +115,9 @@ def chosen(number, seed):
     """As many changes of each file as of the others, drawn; those that give another object file."""
     by_file = []
     for name in RULES:
-        path = ROOM / "kernel" / name
+        path = ROOM / name
         source = path.read_text()
-        found = list(mutants_of(f"lib/check/kernel/{name}", source))
+        found = list(mutants_of(f"lib/check/{name}", source))
         found.sort(key=lambda m: hashlib.sha256(repr((seed, name, m.operator, *m.change(source))).encode()).digest())
         by_file.append([(path, source, m) for m in found])
     return [by_file[i % len(by_file)][i // len(by_file)] for i in range(number * 2) if i // len(by_file) < len(by_file[i % len(by_file)])]

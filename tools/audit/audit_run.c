@@ -79,6 +79,8 @@ print_gradient(const clarke_certified *c)
   clarke_print_record(r);
   if (r->step->again == CLARKE_AGAIN_NOTHING)
     puts("The step was NOT run again: what PyTorch's dispatcher does not show (.data =, numpy, C++) may be missing in the record.");
+  if (r->step->again == CLARKE_AGAIN_PROGRAM)
+    puts("The step itself was not run again: earlier ones of the same program were.");
   if (r->step->again == CLARKE_AGAIN_NOT_SAID)
     puts("run.json does not say whether the step was run again.");
   if (!r->run.says_branches)

@@ -37,7 +37,7 @@ id_of(char id[65], const json_t *line)
   return true;
 }
 
-static const clarke_lines_form form = {CLARKE_STEPS_ANSWERS, "run", begins, id_of};
+static const clarke_lines_form form = {CLARKE_STEPS_ANSWERS, "run", begins, id_of, false};
 
 /* All that answers depend on beside the steps' own files; NULL when out of memory. */
 static char *

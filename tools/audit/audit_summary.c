@@ -94,7 +94,9 @@ put_nearest(FILE *to, const clarke_audit_session *s, clarke_error *err)
   status = clarke_near_describe(&t, s, i, err);
   if (status == CLARKE_OK) {
     clarke_audit_distance(distance, sizeof distance, &t);
-    if (t.distance == NULL)
+    if (t.distance == NULL && strcmp(t.at_least, "0") == 0)
+      fputs("; how near to one is not told", to);
+    else if (t.distance == NULL)
       fprintf(to, "; nothing is nearer to one than %s", t.at_least);
     else {
       fputs("; nearest: ", to);

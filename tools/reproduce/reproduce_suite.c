@@ -55,6 +55,15 @@ static const struct {
   {"products", clarke_suite_products},
   {"constant", clarke_suite_constant},
   {"maxima", clarke_suite_maxima},
+  {"tied-pieces", clarke_suite_tied_pieces},
+  {"copies", clarke_suite_copies},
+  {"pooled", clarke_suite_pooled},
+  {"essential", clarke_suite_essential},
+  {"linear-program", clarke_suite_linear_program},
+  {"without-relus", clarke_suite_without_relus},
+  {"block-products", clarke_suite_block_products},
+  {"hessians", clarke_suite_hessians},
+  {"averages", clarke_suite_averages},
 };
 
 static const char *const keys[CLARKE_COUNTS] = {"holds", "fails", "not-known", "touched", "empty", "differ"};

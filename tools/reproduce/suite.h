@@ -59,6 +59,10 @@ clarke_suite clarke_suite_minibatches, clarke_suite_any_number, clarke_suite_sor
 clarke_suite clarke_suite_matrix_costs, clarke_suite_matrix_gradients, clarke_suite_products, clarke_suite_constant, clarke_suite_maxima;
 /* suite_modes.c: forward and backward mode (thesis, chapter 2). */
 clarke_suite clarke_suite_modes, clarke_suite_costs, clarke_suite_max_linear, clarke_suite_norm_1;
+/* suite_ties.c: pieces and ties (Despres; Park, Chun, Lee; Bolte and Pauwels). */
+clarke_suite clarke_suite_tied_pieces, clarke_suite_copies, clarke_suite_pooled, clarke_suite_essential;
+/* suite_identities.c: systems and identities (Park, Chun, Lee; thesis). suite_rules.c: what optimizers take for granted (thesis). */
+clarke_suite clarke_suite_linear_program, clarke_suite_without_relus, clarke_suite_block_products, clarke_suite_hessians, clarke_suite_averages;
 /* suite_formulas.c: networks of formulas (thesis, Theorem 6). */
 clarke_suite clarke_suite_formulas;
 

@@ -63,29 +63,33 @@ put_name(FILE *to, const clarke_drawn *p, size_t i, char letter, const char *inp
 }
 
 void
-clarke_drawn_put(FILE *to, const clarke_drawn *p, char letter, const char *input, const char *end)
+clarke_drawn_put_node(FILE *to, const clarke_drawn *p, size_t i, char letter, const char *input, const char *end)
 {
   static const char *const names[] = {"", "relu", "abs", "max", ""};
+  const clarke_drawn_node *v = &p->node[i];
+  const bool two = v->kind != CLARKE_DRAWN_RELU && v->kind != CLARKE_DRAWN_ABS;
 
-  for (size_t i = 0; i < p->n; i++) {
-    const clarke_drawn_node *v = &p->node[i];
-    const bool two = v->kind != CLARKE_DRAWN_RELU && v->kind != CLARKE_DRAWN_ABS;
+  fprintf(to, "let %c%zu = %s%s(", letter, i, names[v->kind],
+          v->kind == CLARKE_DRAWN_MAX                                   ? rules[v->choice]
+          : v->kind == CLARKE_DRAWN_RELU || v->kind == CLARKE_DRAWN_ABS ? numbers[v->choice]
+                                                                        : "");
+  if (v->kind == CLARKE_DRAWN_LINEAR)
+    fprintf(to, "(%ld)*", v->of[0]);
+  put_name(to, p, v->a, letter, input, end);
+  if (v->kind == CLARKE_DRAWN_LINEAR)
+    fprintf(to, " + (%ld) + (%ld)*", v->of[2], v->of[1]);
+  else if (two)
+    fputs(v->kind == CLARKE_DRAWN_MAX ? ", " : "*", to);
+  if (two)
+    put_name(to, p, v->b, letter, input, end);
+  fputs(")\n", to);
+}
 
-    fprintf(to, "let %c%zu = %s%s(", letter, i, names[v->kind],
-            v->kind == CLARKE_DRAWN_MAX                                      ? rules[v->choice]
-            : v->kind == CLARKE_DRAWN_RELU || v->kind == CLARKE_DRAWN_ABS ? numbers[v->choice]
-                                                                              : "");
-    if (v->kind == CLARKE_DRAWN_LINEAR)
-      fprintf(to, "(%ld)*", v->of[0]);
-    put_name(to, p, v->a, letter, input, end);
-    if (v->kind == CLARKE_DRAWN_LINEAR)
-      fprintf(to, " + (%ld) + (%ld)*", v->of[2], v->of[1]);
-    else if (two)
-      fputs(v->kind == CLARKE_DRAWN_MAX ? ", " : "*", to);
-    if (two)
-      put_name(to, p, v->b, letter, input, end);
-    fputs(")\n", to);
-  }
+void
+clarke_drawn_put(FILE *to, const clarke_drawn *p, char letter, const char *input, const char *end)
+{
+  for (size_t i = 0; i < p->n; i++)
+    clarke_drawn_put_node(to, p, i, letter, input, end);
 }
 
 clarke_status

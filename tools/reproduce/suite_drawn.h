@@ -27,6 +27,8 @@ typedef struct {
 void clarke_drawn_draw(clarke_drawn *p, clarke_draws *d, const long *at, size_t n_inputs, size_t n, clarke_drawn_kind last, bool choices);
 /* The argument numbered i at a point of integers. */
 long clarke_drawn_value(const clarke_drawn *p, const long *at, size_t i);
+/* Writes one node, as clarke_drawn_put writes all. */
+void clarke_drawn_put_node(FILE *to, const clarke_drawn *p, size_t i, char letter, const char *input, const char *end);
 /* Writes the nodes under names that begin with a letter; input: what comes before the number of an input, and `end` what comes after it. */
 void clarke_drawn_put(FILE *to, const clarke_drawn *p, char letter, const char *input, const char *end);
 /* The program, whose outputs are the last so many nodes. */

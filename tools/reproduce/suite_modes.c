@@ -228,7 +228,7 @@ clarke_suite_max_linear(clarke_suite_counts *t, clarke_draws *d, clarke_error *e
 clarke_status
 clarke_suite_norm_1(clarke_suite_counts *t, clarke_draws *d, clarke_error *err)
 {
-  const size_t n = 2 + clarke_draw_below(d, 12);
+  const size_t n = 1 + clarke_draw_below(d, 13);
   clarke_text text;
   const clarke_status status = clarke_text_open(&text, err);
 

@@ -191,7 +191,9 @@ answer_job(char **text, const clarke_sweep *s, size_t job, size_t threads, clark
   json_decref(line);
   clarke_file_clear(&batch);
   clarke_file_clear(&params);
-  return status == CLARKE_OK && *text == NULL ? clarke_no_memory(err) : status;
+  if (status != CLARKE_OK)
+    return status;
+  return *text != NULL ? clarke_lines_seal(text, err) : clarke_no_memory(err);
 }
 
 /* --- all of them -------------------------------------------------------------------------------- */
@@ -213,6 +215,7 @@ do_job(int *exit_status, clarke_lines_appender *to, clarke_lines *r, const clark
     return status;
   }
   if (status != CLARKE_OK) {
+    free(text);
     fprintf(stderr, "clarke sweep: job %.12s could not be asked: %s\n", s->job[job].id, why.text);
     *exit_status = clarke_status_worse(*exit_status, EXIT_NOT_ASKED);
     return CLARKE_OK;
@@ -244,10 +247,12 @@ run(int *exit_status, const clarke_sweep *s, const request *q, clarke_error *err
 {
   clarke_lines r = {.form = &clarke_sweep_lines};
   clarke_lines_appender to = {0};
-  char *head = clarke_sweep_head(s);
+  char *head = NULL;
   size_t missing;
-  clarke_status status = head != NULL ? clarke_lines_append_open(&to, &r, q->output, head, err) : clarke_no_memory(err), closed;
+  clarke_status status = clarke_sweep_head(&head, s, err), closed;
 
+  if (status == CLARKE_OK)
+    status = clarke_lines_append_open(&to, &r, q->output, head, err);
   if (status == CLARKE_OK)
     status = do_jobs(exit_status, &to, &r, s, q, err);
   closed = clarke_lines_append_close(&to, &r, status == CLARKE_ESTOPPED ? CLARKE_OK : status, err);

@@ -364,14 +364,13 @@ id_of(char id[65], const json_t *line)
   return is_id(job) && json_is_array(json_object_get(line, "pairs"));
 }
 
-const clarke_lines_form clarke_sweep_lines = {CLARKE_SWEEP_ANSWERS, "sweep", begins, id_of};
+const clarke_lines_form clarke_sweep_lines = {CLARKE_SWEEP_ANSWERS, "sweep", begins, id_of, true};
 
-char *
-clarke_sweep_head(const clarke_sweep *s)
+clarke_status
+clarke_sweep_head(char **text, const clarke_sweep *s, clarke_error *err)
 {
   json_t *head = json_pack("{s:s, s:s, s:I}", "format", CLARKE_SWEEP_ANSWERS, "sweep", s->id, "jobs", (json_int_t)s->n);
   json_t *profiles = json_array(), *formats = json_array();
-  char *text;
 
   for (size_t i = 0; i < s->n_profiles; i++)
     clarke_json_append(&profiles, clarke_json_text(s->manifest.profiles.text[i]));
@@ -381,9 +380,9 @@ clarke_sweep_head(const clarke_sweep *s)
   clarke_json_set(&head, "reduction", clarke_json_text(s->manifest.sum ? "sum" : "mean"));
   clarke_json_set(&head, "profiles", profiles);
   clarke_json_set(&head, "formats", formats);
-  text = head != NULL ? json_dumps(head, JSON_COMPACT) : NULL;
+  *text = head != NULL ? json_dumps(head, JSON_COMPACT) : NULL;
   json_decref(head);
-  return text;
+  return *text != NULL ? clarke_lines_seal(text, err) : clarke_no_memory(err);
 }
 
 json_t *

@@ -43,10 +43,10 @@ clarke_status clarke_sweep_read(clarke_sweep *s, const char *path, const char *r
 void clarke_sweep_clear(clarke_sweep *s);
 
 /* The file of its answers. */
-#define CLARKE_SWEEP_ANSWERS "clarke sweep 1"
+#define CLARKE_SWEEP_ANSWERS "clarke sweep 2"
 extern const clarke_lines_form clarke_sweep_lines;
-/* The first line of results, with no line end; NULL when out of memory. */
-char *clarke_sweep_head(const clarke_sweep *s);
+/* The first line of results, sealed, with no line end. */
+clarke_status clarke_sweep_head(char **text, const clarke_sweep *s, clarke_error *err);
 /* What a job's line says beside its answer: which weights and minibatch. */
 json_t *clarke_sweep_about(const clarke_sweep *s, size_t job);
 

@@ -77,13 +77,13 @@ float8_zero(const tensor *t)
 
 /* An initializer, or the tensor of a Constant among the first n nodes; NULL. */
 static const tensor *
-stored(const initializers *all, const node *nodes, size_t n, const char *name)
+stored(const model *m, size_t n, const char *name)
 {
-  size_t t = name_find(all->names, name);
+  size_t t = name_find(&m->initializers, name);
   if (t != NONE)
-    return (*all->tensors)[t];
+    return m->tensors[t];
   for (size_t i = 0; i < n; i++) {
-    const node *c = &nodes[i];
+    const node *c = &m->nodes[i];
     if (!c->own && strcmp(c->op, "Constant") == 0 && c->n_out == 1 && strcmp(c->out[0], name) == 0)
       return c->n_attributes == 1 && c->attributes[0].of_tensor ? &c->attributes[0] : NULL;
   }
@@ -108,18 +108,18 @@ whole(const node *n, const char *name, long absent, long *to)
 
 /* The floats, or NULL where the node is no such one, or some entry is no number. */
 static tensor *
-weights_of(const initializers *all, const node *nodes, size_t i)
+weights_of(const model *m, size_t i)
 {
-  const node *n = &nodes[i];
+  const node *n = &m->nodes[i];
   long axis, block, type;
   if (n->own || strcmp(n->op, "DequantizeLinear") != 0 || n->n_in < 2 || n->n_in > 3 || n->n_out != 1)
     return NULL;
   if (!whole(n, "axis", 1, &axis) || !whole(n, "block_size", 0, &block) || !whole(n, "output_dtype", 0, &type)
-      || block < 0 || type != 0 || name_find(all->names, n->in[0]) == NONE)
+      || block < 0 || type != 0 || !is_initializer(m, n->in[0]))
     return NULL;
-  const tensor *x = stored(all, nodes, 0, n->in[0]), *scale = stored(all, nodes, i, n->in[1]), *shift = NULL;
+  const tensor *x = stored(m, 0, n->in[0]), *scale = stored(m, i, n->in[1]), *shift = NULL;
   if (n->n_in > 2 && *n->in[2] != '\0') {
-    shift = stored(all, nodes, i, n->in[2]);
+    shift = stored(m, i, n->in[2]);
     if (shift == NULL || shift->value == NULL || (shift->real && !float8_zero(shift)))
       return NULL;
     shift = shift->real ? NULL : shift;
@@ -145,15 +145,15 @@ weights_of(const initializers *all, const node *nodes, size_t i)
 }
 
 void
-dequantize_weights(node *nodes, size_t n, initializers all)
+dequantize_weights(model *m)
 {
-  for (size_t i = 0; i < n; i++) {
-    tensor *t = weights_of(&all, nodes, i);
+  for (size_t i = 0; i < m->n_nodes; i++) {
+    tensor *t = weights_of(m, i);
     if (t == NULL)
       continue;
-    expect(name_add(all.names, t->name), "two values are named '%s'", t->name);
-    nodes[i].promoted = true;
-    *all.tensors = grow(*all.tensors, *all.n, sizeof **all.tensors);
-    (*all.tensors)[(*all.n)++] = t;
+    expect(name_add(&m->initializers, t->name), "two values are named '%s'", t->name);
+    m->nodes[i].promoted = true;
+    m->tensors = grow(m->tensors, m->n_tensors, sizeof *m->tensors);
+    m->tensors[m->n_tensors++] = t;
   }
 }

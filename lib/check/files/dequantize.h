@@ -2,7 +2,7 @@
 #ifndef CLARKE_KERNEL_DEQUANTIZE_H
 #define CLARKE_KERNEL_DEQUANTIZE_H
 
-#include "check/files/bodies.h"
+#include "check/files/onnx.h"
 
 /* How scales and zero points lie beside the entries of a tensor: one for all; one for each place along the axis; or with a block that is
  * not 0 one for so many places. */
@@ -24,15 +24,8 @@ bool float8_zero(const tensor *t);
  * number, or rounded twice, or there is a shift and one of both is no whole number below 2^24. */
 bool dequantized(rational *q, const rational *shift, const rational *scale, size_t type);
 
-/* Where a model's initializers are, and their names, in one order. */
-typedef struct {
-  tensor ***tensors;
-  size_t *n;
-  name_index *names;
-} initializers;
-
-/* DequantizeLinears of stored integers among the nodes give way to initializers of their outputs' names, behind the others. Scale and
+/* DequantizeLinears of stored integers among its nodes give way to initializers of their outputs' names, behind the others. Scale and
  * zero point are initializers, or Constant nodes before the node. Nodes that do not fit stay. */
-void dequantize_weights(node *nodes, size_t n, initializers all);
+void dequantize_weights(model *m);
 
 #endif

@@ -1,34 +1,10 @@
-/* Text in headers, and JSON (json.h). */
+/* JSON, of which headers are made, too (json.h). */
 #include "check/files/json.h"
 #include "check/base/allocate.h"
+#include "check/files/header_text.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-bool
-text_skip(bytes *b, const char *text)
-{
-  size_t n = strlen(text);
-  return b->size >= n && memcmp(b->data, text, n) == 0 && (take(b, n), true);
-}
-
-void
-text_over(bytes *b, const char *text)
-{
-  expect(text_skip(b, text), "a header in which '%s' is missing, or not where NumPy or safetensors write it", text);
-}
-
-char *
-text_quoted(bytes *b, const char *quote)
-{
-  text_over(b, quote);
-  const unsigned char *end = b->size > 0 ? memchr(b->data, *quote, b->size) : NULL;
-  bytes s = take(b, end != NULL ? (size_t)(end - b->data) : 0);
-  refuse_if(end == NULL || !is_text(s) || memchr(s.data, '\\', s.size) != NULL,
-            "a header with a string that does not end, is no text, or holds an escape");
-  take(b, 1);
-  return copy_text(s.data, s.size);
-}
 
 static void
 blanks(bytes *h)

@@ -1,17 +1,11 @@
-/* Text in headers, and JSON: objects whose keys have no escapes, texts, lists are read; all else is JSON, too. */
+/* JSON: objects whose keys have no escapes, texts, lists are read; all else is JSON, too. */
 #ifndef CLARKE_KERNEL_JSON_H
 #define CLARKE_KERNEL_JSON_H
 
 #include "check/base/bytes.h"
 #include "check/base/name_index.h"
 
-bool text_skip(bytes *b, const char *text);     /* steps over the text, if it is next */
-void text_over(bytes *b, const char *text);     /* which must be next */
-char *text_quoted(bytes *b, const char *quote); /* a string between such quotes, without escapes */
-
-/* ---- The same, with blanks around it */
-
-bool json_token(bytes *h, const char *text); /* is it next? Then it is passed over */
+bool json_token(bytes *h, const char *text); /* is it next, with blanks around it? Then it is passed over */
 void json_over(bytes *h, const char *text);  /* which must be next */
 /* The next key of an object; NULL where it ends. Keys are put into the index, in which it may not be. */
 char *json_key(bytes *h, name_index *keys);

@@ -3,7 +3,6 @@
 #include "check/files/onnx.h"
 #include "check/base/allocate.h"
 #include "check/files/bodies.h"
-#include "check/files/dequantize.h"
 #include "check/files/protobuf.h"
 #include "check/files/types.h"
 
@@ -576,7 +575,6 @@ onnx_read(model *m, bytes file)
 {
   read_model(m, file, read_initializer);
   onnx_check_types(m);
-  dequantize_weights(m->nodes, m->n_nodes, (initializers){&m->tensors, &m->n_tensors, &m->initializers});
 }
 
 void
@@ -593,7 +591,6 @@ onnx_read_step(model *m, bytes file)
   bool recorded = is_recorded(single(file, 2).body);
   if (!recorded)
     onnx_check_types(m);
-  dequantize_weights(m->nodes, m->n_nodes, (initializers){&m->tensors, &m->n_tensors, &m->initializers});
   for (size_t i = 0; i < m->n_nodes; i++)
     refuse_if(recorded && m->nodes[i].n_bodies > 0, "a recorded step has a node that holds a graph");
   return recorded;

@@ -2,7 +2,6 @@
 #include "check/kernel/behind.h"
 #include "check/base/allocate.h"
 #include "check/kernel/identity.h"
-#include "check/kernel/line.h"
 
 #include <stdlib.h>
 

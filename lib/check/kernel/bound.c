@@ -15,7 +15,7 @@
 
 #include <stdlib.h>
 
-struct bounds {
+typedef struct {
   const point *p;
   size_t *as;   /* of each touched kink: the one whose side it takes; itself, when it has its own */
   bool *turned; /* it takes the other side than that */
@@ -24,7 +24,7 @@ struct bounds {
   interval *gain;
   bool *needed; /* of each sample: does some t differ from a? */
   cell unsided; /* settled with no sides */
-};
+} bounds;
 
 static size_t
 sides(const touch *t)
@@ -173,9 +173,11 @@ join_gains(bounds *b)
 
 /* ---- The tree */
 
-static bounds *
-bound_begin(const point *of, cell *c, const rational *ad)
+static void *
+bound_begin(claim *q)
 {
+  const point *of = q->p;
+  cell *c = &q->c;
   size_t n = of->n_touched, all = 0;
   bounds *b = allocate(1, sizeof *b);
   b->p = of;
@@ -190,7 +192,7 @@ bound_begin(const point *of, cell *c, const rational *ad)
     all += sides(&b->p->touched[k]);
   }
   b->gain = intervals(all);
-  find_differences(b, ad);
+  find_differences(b, q->ad);
   interval *adjoint = adjoints(b->p, NULL, b->needed);
   for (size_t k = 0; k < n; k++)
     for (size_t o = 0; o < sides(&b->p->touched[k]); o++)
@@ -204,20 +206,24 @@ bound_begin(const point *of, cell *c, const rational *ad)
 }
 
 static const cell *
-bound_open(const bounds *b)
+bound_open(const void *of)
 {
+  const bounds *b = of;
   return &b->unsided;
 }
 
 static bool
-bound_branches(const bounds *b, const cell *c, size_t k)
+bound_branches(const void *of, const cell *c, size_t k, size_t above)
 {
+  const bounds *b = of;
+  (void)above;
   return b->as[k] == k && c->side[k] == 0;
 }
 
 static void
-bound_leaf(const bounds *b, const cell *c)
+bound_leaf(const void *of, cell *c)
 {
+  const bounds *b = of;
   INTERVAL(sum);
   for (size_t k = 0; k < b->p->n_touched; k++) {
     int side = c->side[k];
@@ -235,4 +241,10 @@ bound_leaf(const bounds *b, const cell *c)
           "AD's output is not separated from these cells");
 }
 
-const bound_rules open_bounds = {bound_begin, bound_open, bound_branches, bound_leaf};
+void
+check_bound(claim *q, bool bouligand)
+{
+  static const leaf_rules rules = {"Families of sign patterns", bound_begin, bound_open, bound_branches, bound_leaf};
+  (void)bouligand;
+  check_separated(q, &rules);
+}

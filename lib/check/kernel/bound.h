@@ -3,8 +3,8 @@
 #ifndef CLARKE_KERNEL_BOUND_H
 #define CLARKE_KERNEL_BOUND_H
 
-#include "check/kernel/evidence.h"
+#include "check/kernel/separator.h"
 
-extern const bound_rules open_bounds;
+void check_bound(claim *q, bool bouligand); /* a tree of such */
 
 #endif

@@ -2,7 +2,6 @@
 #include "check/kernel/cell.h"
 #include "check/base/allocate.h"
 #include "check/kernel/gradient.h"
-#include "check/kernel/line.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,7 @@
 /* Values and tangents, when they are asked for. */
 #include "check/kernel/evaluate.h"
 #include "check/base/allocate.h"
-#include "check/base/elementary.h"
-#include "check/kernel/line.h"
+#include "check/kernel/smooth.h"
 
 #include <stdlib.h>
 
@@ -109,72 +108,6 @@ product_value(const point *p, const step *st, size_t e, interval *y)
       multiply_add(y, value_of(p, st, e, i), value_of(p, st, e, i + 1));
 }
 
-/* Softmax of the arguments of the line that has entry e, or its logarithm. */
-static interval *
-softmax_line(const point *p, const step *st, size_t e, bool logarithm)
-{
-  interval *x = intervals(st->length);
-  for (size_t j = 0; j < st->length; j++)
-    interval_add(&x[j], argument(p, st, line_entry(p, st, e, j)), &plus_one);
-  interval_softmax(x, x, st->length, 1, logarithm);
-  return x;
-}
-
-static void
-softmax_values(const point *p, size_t s, size_t e)
-{
-  const step *st = &p->net->steps[s];
-  interval *x = softmax_line(p, st, e, st->log);
-  for (size_t j = 0; j < st->length; j++) {
-    interval_round(&x[j]);
-    p->y[s][line_entry(p, st, e, j)] = &x[j];
-  }
-}
-
-interval *
-centred(const point *p, const step *st, size_t e)
-{
-  size_t m = line_length(p, st);
-  interval *c = intervals(m);
-  for (size_t i = 0; i < m; i++)
-    interval_add(&c[i], argument(p, st, line_entry(p, st, e, i)), &plus_one);
-  centre(c, m);
-  return c;
-}
-
-void
-inverse_root_at(const point *p, const step *st, size_t e, interval *r)
-{
-  if (st->kind == OVER_ROOT) {
-    interval_set(r, &st->root[term_at(p, st, e, 0).by.at].lo, &st->root[term_at(p, st, e, 0).by.at].hi);
-    return;
-  }
-  interval *c = centred(p, st, e);
-  inverse_root(r, c, line_length(p, st), &st->at[0]);
-  intervals_free(c, line_length(p, st));
-}
-
-static void
-normalize_values(const point *p, size_t s, size_t e)
-{
-  const step *st = &p->net->steps[s];
-  size_t m = line_length(p, st);
-  interval *y = centred(p, st, e);
-  INTERVAL(r);
-  inverse_root(&r, y, m, &st->at[0]);
-  for (size_t i = 0; i < m; i++) {
-    interval_mul(&y[i], &y[i], &r);
-    interval_round(&y[i]);
-    p->y[s][line_entry(p, st, e, i)] = &y[i];
-  }
-}
-
-static void
-line_values(const point *p, size_t s, size_t e)
-{
-  (p->net->steps[s].kind == SOFTMAX ? softmax_values : normalize_values)(p, s, e);
-}
-
 const interval *
 value_at(const point *p, size_t s, size_t e)
 {
@@ -183,7 +116,7 @@ value_at(const point *p, size_t s, size_t e)
     return p->y[s][e];
   size_t i = p->place[s] != NULL ? p->place[s][e] & (TOUCHED - 1) : 0;
   if (st->length > 0)
-    return line_values(p, s, e), p->y[s][e];
+    return p->net->smooth->line_values(p, s, e), p->y[s][e];
   const term t = st->width > 0 ? term_at(p, st, e, st->kind == WINDOW ? i : 0) : (term){.x = {NONE, 0}};
   if (st->kind == WINDOW)
     return value_at(p, t.x.step, entry_of(p, t.x, e));
@@ -199,7 +132,7 @@ value_at(const point *p, size_t s, size_t e)
   if (st->kind == PRODUCT)
     product_value(p, st, e, y);
   if (st->kind == FUNCTION)
-    function_value(y, st->of, argument(p, st, e));
+    p->net->smooth->value(y, st->of, argument(p, st, e));
   if (st->kind == OVER_ROOT)
     multiply_add(y, &st->root[t.by.at], argument(p, st, e));
   interval_round(y);
@@ -250,66 +183,6 @@ piece_tangent(const motion *d, size_t s, size_t e, interval *y)
     interval_add(y, argument(d->p, st, e), &by.w->move[by.at]);
 }
 
-/* The tangent of log softmax(x)[j] is the sum over k of softmax(x)[k] (dx[j] - dx[k]); that of
- * softmax(x)[j], that times softmax(x)[j]. Of all entries of the line that has entry e. */
-static void
-softmax_tangents(const motion *d, size_t s, size_t e)
-{
-  const point *p = d->p;
-  const step *st = &p->net->steps[s];
-  interval *share = softmax_line(p, st, e, false);
-  for (size_t j = 0; j < st->length; j++) {
-    interval *dy = d->x[s][line_entry(p, st, e, j)] = intervals(1);
-    for (size_t k = 0; k < st->length; k++) {
-      INTERVAL(t);
-      interval_add(&t, argument_tangent(d, st, line_entry(p, st, e, j)), &plus_one);
-      interval_add(&t, argument_tangent(d, st, line_entry(p, st, e, k)), &minus_one);
-      multiply_add(dy, &t, &share[k]);
-    }
-    if (!st->log)
-      interval_mul(dy, dy, &share[j]);
-    interval_round(dy);
-  }
-  intervals_free(share, st->length);
-}
-
-static void
-normalize_tangents(const motion *d, size_t s, size_t e)
-{
-  const step *st = &d->p->net->steps[s];
-  size_t m = line_length(d->p, st);
-  interval *g = intervals(m);
-  bool still = true; /* then r does not matter */
-  INTERVAL(r);
-  INTERVAL(sum);
-  for (size_t i = 0; i < m; i++) {
-    size_t at = line_entry(d->p, st, e, i);
-    interval_add(&g[i], argument_tangent(d, st, at), &plus_one);
-    still = still && interval_zero(&g[i]);
-    multiply_add(&sum, value_at(d->p, s, at), &g[i]);
-  }
-  if (!still) {
-    centre(g, m);
-    inverse_root_at(d->p, st, e, &r);
-  }
-  for (size_t i = 0; i < m; i++) {
-    size_t at = line_entry(d->p, st, e, i);
-    INTERVAL(t);
-    multiply_add(&t, value_at(d->p, s, at), &sum);
-    interval_add(&g[i], &t, &minus_one);
-    interval_mul(&g[i], &g[i], &r);
-    interval_round(&g[i]);
-    interval_add(d->x[s][at] = intervals(1), &g[i], &plus_one);
-  }
-  intervals_free(g, m);
-}
-
-static void
-line_tangents(const motion *d, size_t s, size_t e)
-{
-  (d->p->net->steps[s].kind == SOFTMAX ? softmax_tangents : normalize_tangents)(d, s, e);
-}
-
 /* y += the tangent of entry e of a WINDOW step. */
 static void
 window_tangent(const motion *d, size_t s, size_t e, interval *y)
@@ -343,7 +216,7 @@ tangent_at(const motion *d, size_t s, size_t e)
   if (d->x[s][e] != NULL)
     return d->x[s][e];
   if (st->length > 0)
-    return line_tangents(d, s, e), d->x[s][e];
+    return d->p->net->smooth->line_tangents(d, s, e), d->x[s][e];
   interval *y = intervals(1);
   if (st->kind == LINEAR) {
     add_terms(d->p, st, e, d, false, y);
@@ -356,7 +229,7 @@ tangent_at(const motion *d, size_t s, size_t e)
   if (st->kind == PRODUCT)
     product_tangent(d, st, e, y);
   if (st->kind == FUNCTION && !interval_zero(argument_tangent(d, st, e))) {
-    function_slope(y, st->of, argument(d->p, st, e));
+    d->p->net->smooth->slope(y, st->of, argument(d->p, st, e));
     interval_mul(y, y, argument_tangent(d, st, e));
   }
   if (st->kind == WINDOW)

@@ -9,13 +9,9 @@ const rational *input_at(const point *p, const step *st, size_t e);             
 bool zero_at(const point *p, size_t s, size_t e);                                  /* is its value exactly 0? */
 const interval *argument(const point *p, const step *st, size_t e);                /* x of its first term */
 void piece_slope(const point *p, const step *st, size_t e, size_t i, interval *d); /* of piece i of a PIECEWISE step */
-interval *centred(const point *p, const step *st,
-                  size_t e); /* the arguments of the line of entry e, centred (line.h) */
-/* What multiplies entry e of an OVER_ROOT or NORMALIZE step, being 1 over a root. */
-void inverse_root_at(const point *p, const step *st, size_t e, interval *r);
 
 /* Tangents of all outputs along the tensors' moves, under the slopes; both must stay as they are. */
-typedef struct {
+typedef struct motion {
   const point *p;
   const rational *slope;
   interval ***x; /* as y; read by tangent_at */

@@ -4,27 +4,29 @@
 
 #include "check/kernel/point.h"
 
-typedef struct bounds bounds;
-
-/* Trees whose leaves are families of cells: bound.h has these. */
+/* What is claimed of AD's output at a point, as far as it was read. */
 typedef struct {
-  /* After the lines `v`, with c's sides all 0: settles c, and reads the lines `parallel`. Only sides may change in c from then on. */
-  bounds *(*begin)(const point *p, cell *c, const rational *ad);
-  const cell *(*open)(const bounds *b); /* what c was then: what it knows holds whatever sides are chosen */
-  bool (*branches)(const bounds *b, const cell *c, size_t k); /* may touched kink k be branched on, under c's sides? */
-  void (*leaf)(const bounds *b, const cell *c);               /* fails unless all cells with c's sides are separated */
-} bound_rules;
+  point *p;
+  network *net; /* the point's */
+  cell c;
+  rational *ad;  /* the proxies, as slopes; of windows, what the tie rule gives */
+  rational *sum; /* a combination of gradients; wrt's entries end to end. Numbers once they are needed */
+} claim;
 
-/* What some evidence alone asks for. It is handed down from the top. */
+/* A kind of evidence: the word that a proof has for it, and for which verdicts it may stand. They are handed down from the top. */
 typedef struct {
-  /* check_simplices of simplex.h, and check_compensation of zone.h. */
-  void (*simplices)(const point *p, cell *c, const rational *ad, bool bouligand);
-  void (*compensation)(const point *p);
-  const bound_rules *bounds;
-} output_rules;
+  const char *word;
+  bool bouligand, clarke, outside;
+  void (*check)(claim *q,
+                bool bouligand); /* reads its lines; the verdict is in-bouligand? What does not hold is a failure */
+} evidence_kind;
+
+/* The cell with the sides in c is realized, by the directions that follow. */
+void check_cell(claim *q);
+void add_last_gradient(claim *q, const rational *by); /* sum += by * the gradient that was made last */
 
 /* Reads what a proof says of a network at its weights, with its batch: the lines behind its files, from `loss` on, and
- * the evidence for that verdict. What does not hold is a failure. */
-void check_output(point *p, const char *verdict, const output_rules *rules);
+ * the evidence for that verdict, of one of n kinds. What does not hold is a failure. */
+void check_output(point *p, const char *verdict, const evidence_kind *kinds, size_t n);
 
 #endif

@@ -3,7 +3,6 @@
 #include "check/kernel/factor.h"
 #include "check/base/allocate.h"
 #include "check/kernel/evaluate.h"
-#include "check/kernel/line.h"
 
 #include <stdlib.h>
 

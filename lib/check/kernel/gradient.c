@@ -1,9 +1,8 @@
 /* The loss, its derivative along a direction, and gradients in reverse mode. */
 #include "check/kernel/gradient.h"
 #include "check/base/allocate.h"
-#include "check/base/elementary.h"
 #include "check/kernel/jacobian.h"
-#include "check/kernel/line.h"
+#include "check/kernel/smooth.h"
 
 #include <stdlib.h>
 
@@ -11,14 +10,6 @@ size_t
 output_entry(const point *p, size_t i)
 {
   return p->net->map[i % p->net->n_outputs] * p->net->batch + i / p->net->n_outputs;
-}
-
-/* d, the n outputs of a sample, become the derivative of its cross entropy by them. */
-static void
-entropy_slopes(const point *p, interval *d, size_t n, size_t sample)
-{
-  interval_softmax(d, d, n, 1, false);
-  interval_add(&d[mpz_get_ui(mpq_numref(&p->target->value[sample]))], &exactly_one, &minus_one);
 }
 
 /* The derivative of the loss by the output's entries. */
@@ -39,7 +30,7 @@ loss_slopes(const point *p)
                  &plus_one);
   for (size_t b = 0; p->loss == LOSS_CE && b < p->net->batch; b++) {
     if (!loss_ignores(p, b))
-      entropy_slopes(p, &d[b * n], n, b);
+      p->net->smooth->entropy_slopes(p, &d[b * n], n, b);
     for (size_t i = 0; i < n && loss_ignores(p, b); i++)
       interval_set(&d[b * n + i], &zero, &zero);
   }
@@ -156,7 +147,7 @@ one_root(const passage *b, size_t s, size_t sample)
   if (first == NONE)
     return false;
   INTERVAL(root);
-  inverse_root_at(p, &p->net->steps[s], first, &root);
+  p->net->smooth->inverse_root(p, &p->net->steps[s], first, &root);
   return !interval_exact(&root);
 }
 

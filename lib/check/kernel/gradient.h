@@ -21,7 +21,7 @@ void kink_row(const point *p, const rational *slope, const cell *c, size_t k, si
               bool up_to_a_root);
 /* Where a derivative comes from: by the outputs of which touched kinks it may not be 0, and whether by that of a window among
  * `loose` ([step][entry]; of a step NULL: none). */
-typedef struct {
+typedef struct origins {
   bool *met, **loose, loose_met;
 } origins;
 /* These add what they find. Of the loss, under the slopes and cell; c NULL: under any slopes. */

@@ -5,7 +5,7 @@
 #include "check/kernel/evaluate.h"
 
 /* How a pass wants them, and what takes them. */
-typedef struct {
+typedef struct jacobian {
   const point *p;
   const rational *slope; /* of all touched kinks and windows; NULL: any between those of their sides */
   bool exact;            /* only exact ones count: where none can be, [0, 1] may stand for it */
@@ -14,6 +14,8 @@ typedef struct {
   const void *pass;
 } jacobian;
 
+/* Hands on the derivative of entry e by what entry `reader` has from x, if that varies. */
+void hand_on(const jacobian *j, size_t s, size_t e, size_t reader, source x, const interval *by);
 /* Hands on all derivatives of entry e of step s, which varies; by parameters there are none among them. rootless: those of an OVER_ROOT
  * or NORMALIZE step are multiplied by the root. */
 void jacobian_row(const jacobian *j, size_t s, size_t e, bool rootless);

@@ -3,19 +3,17 @@
 #include "check/kernel/near.h"
 #include "check/base/allocate.h"
 #include "check/kernel/identity.h"
-#include "check/kernel/line.h"
-#include "check/kernel/near_line.h"
 #include "check/kernel/near_sum.h"
 #include "check/base/parallel.h"
 #include "check/kernel/place.h"
+#include "check/kernel/smooth.h"
 #include "check/kernel/window.h"
 
 #include <stdlib.h>
 
-#define FEW_BITS 112     /* of the first pass */
-#define FINE 64          /* what is off by less than 2^-FINE is evaluated exactly */
-#define MOST_BEGUN 1024  /* session_bits with which no other pass is begun */
-#define MOST_ARGUMENT 15 /* of a function: below 2^15 */
+#define FEW_BITS 112    /* of the first pass */
+#define FINE 64         /* what is off by less than 2^-FINE is evaluated exactly */
+#define MOST_BEGUN 1024 /* session_bits with which no other pass is begun */
 
 /* The pass of a sample, or of all samples when they are coupled. open: may it be ended, to be begun with more bits? Is it? */
 typedef struct {
@@ -235,14 +233,6 @@ near_windows(const pass *a, size_t s, const integer *r)
 
 /* ---- Functions */
 
-/* What the argument of entry e is near to; is it in the function's domain, and does that hold all of it? */
-static bool
-near_argument(const pass *a, const step *st, size_t e, interval *x)
-{
-  near_interval(a->p, a->v, read_by(a->p, st, e), e, x);
-  return function_holds(st->of, x, st->still);
-}
-
 /* Nothing is said of a network near a point where a function is not smooth, or is none: not of entries that a 0 multiplies,
  * either. */
 static void
@@ -251,35 +241,17 @@ expect_inside(const pass *a, size_t s, bool known, const integer *r)
   const step *st = &a->p->net->steps[s];
   INTERVAL(x);
   for (size_t e = a->sample; e < entries(a->p, s); e += a->p->net->apart) {
-    if (known && near_argument(a, st, e, &x))
+    if (known)
+      near_interval(a->p, a->v, read_by(a->p, st, e), e, &x);
+    if (known && a->p->net->smooth->holds(st->of, &x, st->still))
       continue;
     if (put_off(a, known, r))
       return;
-    expect(function_inside(st->of, argument(a->p, st, e), st->still), "node %zu '%s' (%s): %s", st->place, st->name,
-           st->op,
+    expect(a->p->net->smooth->inside(st->of, argument(a->p, st, e), st->still), "node %zu '%s' (%s): %s", st->place,
+           st->name, st->op,
            function_jumps(st->of) ? "an argument that parameters move is where the function jumps, or it is too large"
                                   : "an argument is 0, or below, where it is not smooth");
   }
-}
-
-/* Ends of the function's values at the ends of its arguments, to as many bits as near values have. Are they known? */
-static bool
-near_functions(const pass *a, size_t s)
-{
-  const step *st = &a->p->net->steps[s];
-  const unsigned long own = session_bits;
-  bool known = st->of != F_LOG && st->of != F_SOFTPLUS; /* whose logarithms are slow */
-  INTERVAL(x);
-  for (size_t e = a->sample; e < entries(a->p, s) && known; e += a->p->net->apart) {
-    known = near_argument(a, st, e, &x) && magnitude(&x.lo) <= MOST_ARGUMENT && magnitude(&x.hi) <= MOST_ARGUMENT;
-    if (!known)
-      break;
-    session_set_bits(a->p->net->near_bits);
-    function_value(&x, st->of, &x);
-    session_set_bits(own);
-    near_put(a->p, &a->v[s], e, &x);
-  }
-  return known;
 }
 
 /* ---- Steps */
@@ -317,9 +289,9 @@ near_step(const pass *a, size_t s)
   if (known && st->kind == PRODUCT)
     near_products(a->p, a->v, s, a->sample);
   if (known && (st->kind == NORMALIZE || st->kind == SOFTMAX))
-    v->known = near_lines(a->p, a->v, s, a->sample);
+    v->known = a->p->net->smooth->line_near(a->p, a->v, s, a->sample);
   if (known && st->kind == FUNCTION)
-    v->known = near_functions(a, s);
+    v->known = a->p->net->smooth->function_near(a->p, a->v, s, a->sample);
 }
 
 near *
@@ -395,6 +367,7 @@ static void
 point_begin(point *p)
 {
   network *net = p->net;
+  expect(net->smooth != NULL || p->loss != LOSS_CE, "cross entropy, and no rules for it");
   p->y = allocate(net->n_steps, sizeof *p->y);
   p->place = allocate(net->n_steps, sizeof *p->place);
   window_begin(p);
@@ -405,8 +378,10 @@ point_begin(point *p)
       p->place[s] = allocate(entries(p, s), sizeof **p->place);
     for (size_t e = 0; p->place[s] != NULL && e < entries(p, s); e++)
       p->place[s][e] = NONE;
+    expect(net->smooth != NULL || !(st->length > 0 || st->kind == OVER_ROOT || st->kind == FUNCTION),
+           "node %zu: a smooth step, and no rules for it", st->place);
     if (st->kind == OVER_ROOT)
-      root_prepare(st);
+      net->smooth->root_prepare(st);
     expect_entries(st);
     rows_prepare(st);
     reads_prepare(st);
@@ -439,7 +414,7 @@ more_bits(const network *net)
   session_set_bits(session_bits + many_bits() / 2);
   for (size_t s = 0; s < net->n_steps; s++)
     if (net->steps[s].kind == OVER_ROOT)
-      root_prepare(&net->steps[s]);
+      net->smooth->root_prepare(&net->steps[s]);
 }
 
 /* Whose bounds grow so much that few bits would be in vain. */
@@ -461,6 +436,10 @@ point_evaluate(point *p)
   mark_asked(p);
   for (size_t b = 0; b < apart; b++)
     v.open[b] = true;
+  if (p->net->rough != NULL)
+    p->net->rough(p, v.open);
+  for (size_t b = 0; b < apart; b++)
+    open -= !v.open[b];
   for (bool few = !has_lines(p->net), begun = false; open > 0; begun = !few, few = false) {
     if (begun)
       more_bits(p->net);

@@ -8,7 +8,7 @@
 
 /* What is known to be near a step's values of one sample, or of all when they are coupled: the value of entry e is within r
  * units of c[e / apart], a unit being 2^-near_bits. */
-typedef struct {
+typedef struct near {
   integer *c, r;
   size_t n;
   bool known;

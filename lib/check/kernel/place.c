@@ -2,6 +2,7 @@
 #include "check/kernel/place.h"
 #include "check/base/allocate.h"
 #include "check/kernel/factor.h"
+#include "check/kernel/smooth.h"
 #include "check/kernel/window.h"
 
 /* Pieces j and j + 1 are the same polynomial, whatever `wrt` moves: there is no kink between them. */
@@ -42,7 +43,9 @@ locate(point *p, size_t s, size_t e)
     interval_set(&left, &st->at[j], &st->at[j]);
     interval_set(&right, &argument(p, st, e)->lo, &argument(p, st, e)->hi);
     interval_add(&right, &left, &minus_one);
-    int sign = interval_sign(&right, "whether an argument is at a kink");
+    bool open = !interval_exact(&right) && mpq_sgn(&right.lo) <= 0 && mpq_sgn(&right.hi) >= 0;
+    int sign = open && mpq_sgn(&st->at[j]) == 0 ? p->net->smooth->sign_by_size(p, x.step, entry_of(p, x, e)) : 0;
+    sign = sign != 0 ? sign : interval_sign(&right, "whether an argument is at a kink");
     if (sign < 0)
       return j;
     if (sign > 0)

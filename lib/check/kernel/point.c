@@ -71,3 +71,32 @@ read_step(const step *st)
     x++;
   return x->step;
 }
+
+/* ---- Lines */
+
+size_t
+line_length(const point *p, const step *st)
+{
+  return st->couples ? st->length * p->net->batch : st->length;
+}
+
+size_t
+line_entry(const point *p, const step *st, size_t e, size_t j)
+{
+  size_t apart = st->couples ? 1 : st->stride * p->net->batch, length = line_length(p, st);
+  return (e / (apart * length) * length + j) * apart + e % apart;
+}
+
+source
+read_by(const point *p, const step *st, size_t e)
+{
+  return term_at(p, st, e, 0).x;
+}
+
+bool
+same_root(const point *p, const step *st, size_t e, size_t e2)
+{
+  if (st->kind == NORMALIZE)
+    return line_entry(p, st, e, 0) == line_entry(p, st, e2, 0);
+  return term_at(p, st, e, 0).by.at == term_at(p, st, e2, 0).by.at;
+}

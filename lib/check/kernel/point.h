@@ -37,7 +37,7 @@ typedef struct {
 #define N_TIE_RULES 8 /* operators that have windows (window.c) */
 
 /* The network at the stored weights. */
-typedef struct {
+typedef struct point {
   network *net;
   loss_kind loss;
   const tensor *x, *target;
@@ -95,6 +95,12 @@ size_t read_step(const step *st); /* the step whose entries the windows of a ste
 /* Is the sample no part of cross entropy's mean, by its label; how many are part of it? */
 bool loss_ignores(const point *p, size_t sample);
 size_t loss_counted(const point *p);
+/* A line of a SOFTMAX or NORMALIZE step: how many entries it has; entry j of the one that has entry e; what entry e reads. */
+size_t line_length(const point *p, const step *st);
+size_t line_entry(const point *p, const step *st, size_t e, size_t j);
+source read_by(const point *p, const step *st, size_t e);
+/* Are entries e and e2 of an OVER_ROOT or NORMALIZE step divided by one root? */
+bool same_root(const point *p, const step *st, size_t e, size_t e2);
 void weigh(const step *st, const factor *t, bool derivative, rational *q); /* its number; or that's by the weight */
 
 #endif

@@ -80,6 +80,14 @@ read_wrt(network *net)
   read_wrt_names(net);
 }
 
+void
+read_touched(const point *p)
+{
+  next_line("touched");
+  require(next_number() == p->n_touched, "the number of touched kinks is %zu", p->n_touched);
+  fprintf(account, "Touched kinks: %zu\n", p->n_touched);
+}
+
 proxy_side
 read_proxy(const char *op, size_t kink, rational *value)
 {

@@ -306,10 +306,11 @@ check_block(simplices *q, block *b)
 }
 
 void
-check_simplices(const point *of, cell *c, const rational *slopes, bool bouligand)
+check_simplices(claim *of, bool bouligand)
 {
+  cell *c = &of->c;
   size_t n = next_number();
-  simplices all = {.p = of, .ad = slopes, .block_of = allocate(of->n_touched, sizeof *all.block_of)}, *q = &all;
+  simplices all = {.p = of->p, .ad = of->ad, .block_of = allocate(of->p->n_touched, sizeof *all.block_of)}, *q = &all;
   require(n >= 1 && n <= q->p->n_touched, "one block or more is expected, none of them empty");
   block *b = allocate(n, sizeof *b);
   bool *needed = allocate(q->p->net->batch, sizeof *needed);

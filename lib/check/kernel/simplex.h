@@ -2,9 +2,8 @@
 #ifndef CLARKE_KERNEL_SIMPLEX_H
 #define CLARKE_KERNEL_SIMPLEX_H
 
-#include "check/kernel/point.h"
+#include "check/kernel/evidence.h"
 
-/* After `evidence simplices`: the rest of it. c is a cell of the point. bouligand: every block must have one cell. */
-void check_simplices(const point *p, cell *c, const rational *ad, bool bouligand);
+void check_simplices(claim *q, bool bouligand); /* bouligand: every block must have one cell */
 
 #endif

@@ -31,3 +31,12 @@ network_rule(const char *op)
 {
   return strcmp(op, "Max") == 0 ? "Maximum" : strcmp(op, "Min") == 0 ? "Minimum" : op;
 }
+
+const char *
+function_name(function f)
+{
+  static const char *const names[] = {"exp",   "erf",   "softplus", "normal",     "normal-tanh", "elu",
+                                      "sin",   "cos",   "atan",     "reciprocal", "root",        "log",
+                                      "above", "floor", "round",    "truncate",   "held"};
+  return names[f];
+}

@@ -2,7 +2,6 @@
 #ifndef CLARKE_KERNEL_STEPS_H
 #define CLARKE_KERNEL_STEPS_H
 
-#include "check/base/function.h"
 #include "check/base/name_index.h"
 #include "check/kernel/tensor.h"
 
@@ -38,6 +37,45 @@ typedef struct {
  *   NORMALIZE  in such a line, which has all samples' if it `couples` (stride is then 1): the term's x less their mean,
  *              divided by the root of their variance + at[0] */
 typedef enum { INPUT, LINEAR, PIECEWISE, SOFTMAX, OVER_ROOT, WINDOW, NORMALIZE, PRODUCT, FUNCTION } kind;
+
+/* Functions without kinks.
+ * NORMAL: (1 + erf(x / sqrt(2))) / 2. NORMAL_TANH: sigmoid(sqrt(8 / pi) (x + 0.044715 x^3)). ELU: x, or exp(x) - 1
+ * below 0. From RECIPROCAL on they are smooth in a domain: RECIPROCAL away from 0, ROOT and LOG above 0. The others jump, and are
+ * constant elsewhere, which is their domain: ABOVE, 1 above 0 and else 0; FLOOR; ROUND to the nearest whole number, of two the even one;
+ * TRUNCATE, towards 0, of numbers below 2^31 in size. HELD is x, as a constant: it jumps nowhere. */
+typedef enum {
+  F_EXP,
+  F_ERF,
+  F_SOFTPLUS,
+  F_NORMAL,
+  F_NORMAL_TANH,
+  F_ELU,
+  F_SIN,
+  F_COS,
+  F_ATAN,
+  F_RECIPROCAL,
+  F_ROOT,
+  F_LOG,
+  F_ABOVE,
+  F_FLOOR,
+  F_ROUND,
+  F_TRUNCATE,
+  F_HELD
+} function;
+
+/* Is x to be not 0, above 0, or off its jumps? */
+static inline bool
+function_has_domain(function f)
+{
+  return f >= F_RECIPROCAL;
+}
+
+/* Is it constant off its jumps? */
+static inline bool
+function_jumps(function f)
+{
+  return f >= F_ABOVE;
+}
 
 typedef struct {
   kind kind;
@@ -104,6 +142,10 @@ typedef struct {
 /* Where what is computed is more, or less, than ONNX and the stored numbers say. */
 typedef enum { SIXTH, DEFAULTS, UNBOUNDED, MINIBATCH, APART, ROUNDED, STORED, DECIDED, N_READINGS } reading;
 
+/* What smooth steps do (smooth.h). */
+struct smooth_rules;
+struct point;
+
 /* An operator whose kinks have slopes of AD's: how many kinks. */
 typedef struct {
   const char *name;
@@ -113,6 +155,10 @@ typedef struct {
 typedef struct {
   const kinked_operator *operators; /* all that there are, sorted by name */
   size_t n_operators;
+  const struct smooth_rules *smooth; /* for the smooth steps that it has, and cross entropy */
+  /* Fills what it can of the point's places, before near values do; open[b] becomes false of samples of which it filled all. NULL:
+   * nothing does. */
+  void (*rough)(struct point *p, bool *open);
   bool read[N_READINGS];
   bool replaced; /* some operator has a surrogate */
   const port *input;
@@ -143,5 +189,6 @@ bool network_has(const network *net, const char *op);                   /* a ste
 const char *step_operator(const step *st); /* whose kinks the step has: its node's, but Relu's in an RNN */
 /* The name that profiles have for an operator of the model: of Max and Min, which are others in programs, Maximum and Minimum. */
 const char *network_rule(const char *op);
+const char *function_name(function f); /* as messages, operators and tapes have it */
 
 #endif

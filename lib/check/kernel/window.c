@@ -47,7 +47,6 @@ touches_number(point *p)
 /* The operators with windows, by the names that profiles have for them, sorted. */
 static const char *const operators[N_TIE_RULES] = {"GlobalMaxPool", "MaxPool",   "Maximum", "Minimum",
                                                    "ReduceMax",     "ReduceMin", "Sorted",  "TopK"};
-#define LETTERS 26
 
 /* Which of the operators with tie rules a step that has windows is of. */
 static size_t
@@ -217,17 +216,6 @@ own_side(const point *p, const rational *ad, size_t k)
   return mpq_sgn(&rule->shared) != 0 ? 0 : rule->last ? (int)t->last + 1 : 1; /* 0: it takes several */
 }
 
-void
-next_side(const point *p, cell *c, size_t k)
-{
-  int last = (int)p->touched[k].n, *side = &c->side[k];
-  require(last <= LETTERS, "%s has more than 26 options", kink(p, k).text);
-  if (is_window(&p->touched[k]))
-    *side = *side < last ? *side + 1 : 0;
-  else
-    *side = *side < 0 ? 1 : *side == 0 ? -1 : 0;
-}
-
 /* {27}, {28}, ...: options that are no letter. Goes on to the last character. */
 static size_t
 option_numbered(const char **text)
@@ -248,17 +236,6 @@ side_named(const point *p, size_t k, const char **text)
           kink(p, k).text, c);
   ++*text;
   return window ? (int)option : c == '+' ? 1 : -1;
-}
-
-size_t
-next_option(const point *p, const cell *c, size_t k)
-{
-  if (!is_window(&p->touched[k]))
-    return 0;
-  const char *name = next_word(), *word = name;
-  int side = side_named(p, k, &word);
-  require(*word == '\0' && side != c->side[k], "'%s' is not another option than the one taken", name);
-  return (size_t)side - 1;
 }
 
 /* Is the gradient of the argument zero, or of the side's option less option o? (Without a side, of the first.) */

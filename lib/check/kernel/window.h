@@ -4,6 +4,8 @@
 
 #include "check/kernel/evaluate.h"
 
+#define LETTERS 26 /* options of a window that are letters */
+
 void window_begin(point *p);       /* before its steps are evaluated */
 void touch_add(point *p, touch t); /* from any thread */
 void touches_number(point *p);     /* when all are added */
@@ -15,11 +17,8 @@ size_t window_place(point *p, size_t s, size_t e, const bool *among);
  * how many these are. */
 size_t read_ties(point *p, rational *ad);
 int own_side(const point *p, const rational *ad, size_t k); /* that touched kink k has by AD's slopes; 0: none */
-void next_side(const point *p, cell *c, size_t k);          /* of a branch on touched kink k: the first, ... or none */
 /* A sign, or a window's letter or number, at the text's beginning, which goes on behind it. */
 int side_named(const point *p, size_t k, const char **text);
-/* In a line of `dead`: a letter, of another option than the side of window k; of a kink, nothing. */
-size_t next_option(const point *p, const cell *c, size_t k);
 /* Under a direction with tangents d, touched kinks that are not flat and have a side must move to it, the
  * side's option above each other, or not at all; notes in moved, an array like slopes, which have. */
 void note_moves(const point *p, const cell *c, const motion *d, bool *moved);

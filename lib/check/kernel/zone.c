@@ -6,12 +6,12 @@
 #include "check/base/lines.h"
 #include "check/kernel/behind.h"
 #include "check/kernel/cell.h"
-#include "check/kernel/entropy.h"
 #include "check/kernel/evaluate.h"
 #include "check/kernel/gradient.h"
 #include "check/kernel/names.h"
 #include "check/kernel/near.h"
 #include "check/kernel/question.h"
+#include "check/kernel/smooth.h"
 #include "check/kernel/statement.h"
 #include "check/kernel/window.h"
 
@@ -75,7 +75,7 @@ find_loss_origins(const point *p, const cell *c, const bool *cut, origins *of)
   if (k == p->n_touched && !of->loose_met)
     return;
   origins by_sums = {allocate(p->n_touched, sizeof(bool)), of->loose, false};
-  if (entropy_origins(p, c, &by_sums))
+  if (p->loss == LOSS_CE && p->net->smooth->entropy_origins(p, c, &by_sums))
     *of = by_sums;
 }
 
@@ -150,9 +150,7 @@ check_zone(point *p)
   read_loss(p);
   read_wrt(p->net);
   point_evaluate(p);
-  next_line("touched");
-  require(next_number() == p->n_touched, "the number of touched kinks is %zu", p->n_touched);
-  fprintf(account, "Touched kinks: %zu\n", p->n_touched);
+  read_touched(p);
   next_line("zone");
   const char *zone = next_word();
   bool one = strcmp(zone, "compensation") == 0;

@@ -90,31 +90,6 @@ put_batch(builder *b, const value *v, const value *w, size_t rank)
   b->out.inner = is_batch(b, of) ? of->inner : 0;
 }
 
-void
-put_reshaped(builder *b, const value *x, size_t rank, size_t *dims)
-{
-  size_t rows = b->net->together, behind = product(x->dims + x->at + 1, x->rank - x->at - (x->rank > x->at));
-  size_t at = NONE, inner = 0;
-  need(product(dims, rank) == (is_batch(b, x) ? rows : 1) * x->count, "the shapes hold different numbers of entries");
-  if (is_batch(b, x)) {
-    behind *= x->inner > 0 ? x->inner : 1;
-    for (size_t i = rank; i-- > 0;) {
-      size_t after = product(dims + i + 1, rank - i - 1);
-      bool holds = behind % after == 0 && dims[i] % rows == 0 && dims[i] / rows * after % behind == 0;
-      if (holds && (at == NONE || dims[i] == rows)) {
-        at = i;
-        inner = dims[i] == rows ? 0 : behind / after;
-      }
-    }
-    need(at != NONE, "no axis of the shape holds all samples whole: they would be mixed");
-    dims[at] /= rows;
-  }
-  put(b, x->constant, x->step, x->map, rank, dims);
-  b->out.negated = x->negated;
-  b->out.at = at == NONE ? 0 : at;
-  b->out.inner = inner;
-}
-
 const value *
 find(const builder *b, const char *name)
 {

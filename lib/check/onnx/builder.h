@@ -9,7 +9,7 @@
 
 #include "check/files/onnx.h"
 #include "check/kernel/steps.h"
-#include "check/files/tensor_files.h"
+#include "check/files/arrays.h"
 
 typedef graph_value value;
 
@@ -51,8 +51,6 @@ const value *find(const builder *b, const char *name); /* or NULL */
 void define(builder *b, const char *name);             /* the node's output has that name, which is new */
 /* The node's output has the batch of one of the two, spread to `rank` axes; both must have it in one place, a constant 1 there. */
 void put_batch(builder *b, const value *v, const value *w, size_t rank);
-/* The node's output is x in a shape of the entries of a whole run: its batch is where so many of a sample lie behind it. */
-void put_reshaped(builder *b, const value *x, size_t rank, size_t *dims);
 /* The shape that both broadcast to, as NumPy's. */
 size_t broadcast(const builder *b, const value *v, const value *w, size_t *dims);
 value broadcast_all(const builder *b, size_t n); /* that of the first n inputs, as a value that has their batch */

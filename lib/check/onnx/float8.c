@@ -71,7 +71,7 @@ beyond(builder *b, value u, size_t type, bool inclusive)
 static value
 passed(builder *b, value u, size_t type)
 {
-  surrogate_rule rule = surrogate_of(b, "QuantizeLinear");
+  surrogate_rule rule = surrogate_of(b->m, "QuantizeLinear");
   unsigned most = largest(type);
   INTERVAL(end);
   RATIONAL(middle);
@@ -91,7 +91,7 @@ passed(builder *b, value u, size_t type)
 value
 float8_quantized(builder *b, value u, size_t type)
 {
-  bool passes = surrogate_of(b, "QuantizeLinear") != PASSES_NOTHING;
+  bool passes = surrogate_of(b->m, "QuantizeLinear") != PASSES_NOTHING;
   value last = list_of(b, 1, (long[]){-1}), least = made_numbers(b, 0, (size_t[]){0});
   value column = with(b, "Unsqueeze", passes ? held(b, u) : u, last);
   value y = with(b, "Add", beyond(b, column, type, true), beyond(b, column, type, false));

@@ -4,7 +4,7 @@
 #include "check/base/lines.h"
 #include "check/kernel/statement.h"
 #include "check/onnx/choose.h"
-#include "check/onnx/surrogate.h"
+#include "check/onnx/surrogate_line.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -96,10 +96,10 @@ state_network(const network *net, const model *m, const arrays *given)
 
 /* Puts the file's tensors in the place of the model's of the same names and shapes. */
 static void
-replace_parameters(model *m, bytes file, bool *replaced)
+replace_parameters(model *m, bytes file, const operator_set *of, bool *replaced)
 {
   size_t n;
-  tensor *t = tensors_read(file, &n, NULL);
+  tensor *t = of->parameters(file, &n, NULL);
   for (size_t i = 0; i < n; i++) {
     size_t j = name_find(&m->initializers, t[i].name), size = t[i].rank * sizeof *t[i].dims;
     if (!t[i].real)
@@ -167,6 +167,7 @@ read_network(point *p, model *m, const char *folder, const operator_set *of)
 {
   next_line("model");
   bool recorded = onnx_read_step(m, next_file(folder, "Model"));
+  of->fold(m);
   read_output(m);
   read_constants(m);
   read_surrogates(m);
@@ -174,7 +175,7 @@ read_network(point *p, model *m, const char *folder, const operator_set *of)
   if (recorded && !params) /* a step's parameters are recorded, too */
     onnx_check_types(m);
   if (params)
-    replace_parameters(m, next_file(folder, "Parameters replaced by"), replaced);
+    replace_parameters(m, next_file(folder, "Parameters replaced by"), of, replaced);
   next_line("batch");
   arrays given = batch_read(next_file(folder, "Batch"));
   read_samples(&given);

@@ -3,7 +3,7 @@
 #define CLARKE_KERNEL_INPUTS_H
 
 #include "check/files/onnx.h"
-#include "check/files/tensor_files.h"
+#include "check/files/arrays.h"
 #include "check/kernel/point.h"
 #include "check/onnx/build.h"
 

@@ -134,7 +134,7 @@ lower_rounded(builder *b)
 {
   const value *x = &b->in[0];
   need(x->constant == NULL, "its input must be an activation");
-  bool passes = b->of == NULL && surrogate_of(b, b->op) != PASSES_NOTHING;
+  bool passes = b->of == NULL && surrogate_of(b->m, b->op) != PASSES_NOTHING;
   value minus, y, constant = passes ? held(b, *x) : *x, moved = *x;
   x = &constant;
   switch (b->op[0]) {

@@ -9,7 +9,5 @@ void lower_arithmetic(builder *b); /* Add, Div, Mul, Sub */
 void lower_sum(builder *b);        /* Mean, Sum */
 void lower_negation(builder *b);   /* Neg */
 void lower_mean(builder *b);       /* GlobalAveragePool, ReduceMean, ReduceSum */
-void lower_lift(builder *b);       /* a constant as an activation */
-void lower_rows(builder *b);       /* Gather of a constant, in a single run */
 
 #endif

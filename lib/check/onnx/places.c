@@ -2,7 +2,7 @@
 #include "check/onnx/places.h"
 #include "check/base/allocate.h"
 #include "check/onnx/inner.h"
-#include "check/onnx/pointwise.h"
+#include "check/onnx/piecewise.h"
 
 /* The value less the numbers from first / 2 on, n of them, 1 apart; compared with them. */
 static value

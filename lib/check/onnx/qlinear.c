@@ -197,7 +197,7 @@ static value
 quantized_by_itself(builder *b, const value *x, value *scale, value *origin)
 {
   const ends byte = {0, 255};
-  need(surrogate_of(b, "QuantizeLinear") == PASSES_NOTHING,
+  need(surrogate_of(b->m, "QuantizeLinear") == PASSES_NOTHING,
        "a surrogate of QuantizeLinear does not say what passes a scale that is computed");
   need(x->constant == NULL, "its input must be an activation");
   value least = extreme(b, x, "ReduceMin", "Min"), most = extreme(b, x, "ReduceMax", "Max");

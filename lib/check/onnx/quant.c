@@ -65,7 +65,7 @@ bits_of(const builder *b)
 void
 lower_quant(builder *b)
 {
-  surrogate_rule rule = surrogate_of(b, "Quant");
+  surrogate_rule rule = surrogate_of(b->m, "Quant");
   const char *round = rounding_of(b);
   long bits = bits_of(b), half = 1L << (bits - 1), narrow = whole_attribute(b, "narrow", 0);
   bool negative = whole_attribute(b, "signed", 1) != 0, sign = bits == 1 && negative;
@@ -85,7 +85,7 @@ lower_quant(builder *b)
 void
 lower_bipolar(builder *b)
 {
-  surrogate_rule rule = surrogate_of(b, "BipolarQuant");
+  surrogate_rule rule = surrogate_of(b->m, "BipolarQuant");
   need(b->in[0].constant == NULL, "its input must be an activation");
   value x = b->in[0], scale = scale_input(b, 1, true), y = sign_of(b, rule != PASSES_NOTHING ? held(b, x) : x);
   if (rule == PASSES_RANGE)

@@ -152,7 +152,7 @@ passes_within(builder *b, value u, surrogate_rule rule, ends to)
 static value
 passed(builder *b, value u, value shift, ends to)
 {
-  surrogate_rule rule = surrogate_of(b, "QuantizeLinear");
+  surrogate_rule rule = surrogate_of(b->m, "QuantizeLinear");
   if (rule == PASSES_ALL)
     return u;
   long odd = rule == PASSES_ROUNDED ? parity_of(b, &shift) : 0;
@@ -165,7 +165,7 @@ passed(builder *b, value u, value shift, ends to)
 value
 quantized(builder *b, value x, value scale, value shift, ends to)
 {
-  bool passes = surrogate_of(b, "QuantizeLinear") != PASSES_NOTHING;
+  bool passes = surrogate_of(b->m, "QuantizeLinear") != PASSES_NOTHING;
   value u = with(b, "Div", x, scale), y = passes ? held(b, u) : u;
   put_function(b, F_ROUND, &y);
   y = b->out;

@@ -4,14 +4,9 @@
 #define CLARKE_ONNX_SURROGATE_H
 
 #include "check/onnx/builder.h"
+#include "check/onnx/surrogate_line.h"
 
-/* The lines `surrogate OPERATOR RULE`, if they are next, in the operators' order. */
-void read_surrogates(model *m);
-/* What they say, on `account`. */
-void state_surrogates(const model *m);
-
-surrogate_rule surrogate_of(const builder *b, const char *op); /* the rule that the operator has */
-value held(builder *b, value x);                               /* x, as a constant */
+value held(builder *b, value x); /* x, as a constant */
 /* What is passed, but with y's numbers. */
 value straight(builder *b, value passed, value y);
 /* x between two ends, at each of which AD passes the gradient or does not. */

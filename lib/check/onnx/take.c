@@ -3,7 +3,7 @@
 #include "check/base/allocate.h"
 #include "check/onnx/inner.h"
 #include "check/onnx/jump.h"
-#include "check/onnx/linear.h"
+#include "check/onnx/lift.h"
 
 #include <string.h>
 

@@ -59,9 +59,20 @@ typedef struct {
   void (*series)(interval *y, interval *w, const char *f, const interval *u, size_t n);
   bool (*norm)(struct walk *w, size_t at, uint8_t top);
 } smooth_functions;
+/* What is known of an instruction that may be executed near the point: its value there (NULL: it is not executed), and
+ * whether it is constant near it. A branch has the arm that is taken near the point: 1 then, -1 else, or BOTH_ARMS;
+ * POINTWISE the piece that it is on there, ORDER the instruction that it is, or NONE. */
+typedef struct {
+  const interval *value;
+  bool constant;
+  int8_t arm;
+  size_t part;
+} near_value;
 #define N_KINKED 22
 typedef struct program {
   const smooth_functions *smooth;
+  /* check_lipschitz of program_lipschitz.h, handed down likewise: it is asked of programs with branches, or roots. */
+  void (*lipschitz)(const struct program *p, const near_value *values);
   size_t n, n_inputs, n_outputs, *outputs;
   instruction *instructions;
   program_input *inputs;

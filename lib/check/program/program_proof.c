@@ -4,7 +4,6 @@
 #include "check/base/lines.h"
 #include "check/program/program_evidence.h"
 #include "check/program/program_follow.h"
-#include "check/program/program_lipschitz.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -133,16 +132,22 @@ keep_output(const walk *w)
   return ad;
 }
 
-/* F is locally Lipschitz near the point: without that it has no generalized derivative to be a member of. */
+/* F is locally Lipschitz near the point: without that it has no generalized derivative to be a member of. What is well inside its
+ * domain is so, but for roots of 0, and for branches whose arms do not meet. */
 void
 check_neighbourhood(walk *w)
 {
   near_value *near = allocate(w->prog.n, sizeof *near);
+  bool asked = false;
   follow_point(w, true);
-  for (size_t i = 0; i < w->prog.n; i++)
+  for (size_t i = 0; i < w->prog.n; i++) {
+    const operation kind = w->prog.instructions[i].kind;
     near[i] = (near_value){w->states[i].done ? w->states[i].s : NULL, w->states[i].degree == 0, w->states[i].arm,
                            w->states[i].part};
-  check_lipschitz(&w->prog, near);
+    asked = asked || kind == A_BRANCH || kind == AN_ANALYTIC;
+  }
+  if (asked)
+    w->prog.lipschitz(&w->prog, near);
   free(near);
 }
 

@@ -9,11 +9,61 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MAX_REST 1200 /* terms of a division, beyond which it is given up */
+
 /* A combination of decisions: of affine ones the gradients, of others polynomials. */
 typedef struct {
   interval *linear;
   polynomial q;
 } combination;
+
+/* A term with the highest power of entry k, which is above 0; y->n: there is none. */
+static size_t
+leading_term(walk *w, const polynomial *y, size_t k)
+{
+  size_t most = y->n;
+  for (size_t m = 0; m < y->n; m++)
+    if (y->e[m * w->n_wrt + k] > (most == y->n ? 0 : y->e[most * w->n_wrt + k]))
+      most = m;
+  return most;
+}
+
+/* Is the polynomial <gradient, h> times another? Long division in an entry of which the gradient is not 0: each step takes a term away,
+ * and adds such of a lower power. */
+static bool
+has_linear_factor(walk *w, const polynomial *y, const interval *gradient)
+{
+  polynomial rest = {.known = true};
+  size_t k = 0;
+  RATIONAL(t);
+  for (size_t e = 0; e < w->n_wrt; e++)
+    if (!interval_exact(&gradient[e]))
+      return false;
+  while (k < w->n_wrt && interval_zero(&gradient[k]))
+    k++;
+  if (k == w->n_wrt || !y->known)
+    return false;
+  for (size_t m = 0; m < y->n; m++)
+    add_term(w, &rest, &y->c[m], y->e + m * w->n_wrt);
+  for (size_t m; rest.n <= MAX_REST && (m = leading_term(w, &rest, k)) < rest.n;) {
+    unsigned char power[32] = {0};
+    RATIONAL(c);
+    memcpy(power, rest.e + m * w->n_wrt, w->n_wrt);
+    power[k]--;
+    mpq_div(&c, &rest.c[m], &gradient[k].lo);
+    mpq_neg(&c, &c);
+    for (size_t e = 0; e < w->n_wrt; e++) {
+      power[e]++;
+      mpq_mul(&t, &c, &gradient[e].lo);
+      if (mpq_sgn(&t) != 0)
+        add_term(w, &rest, &t, power);
+      power[e]--;
+    }
+  }
+  bool divides = rest.n == 0;
+  polynomial_clear(&rest);
+  return divides;
+}
 
 /* += value times the decision as it is; or, without the factor that is 1 at the point, what is linear but for one. */
 static void

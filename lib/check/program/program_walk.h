@@ -89,8 +89,6 @@ void add_limited(interval *y, const interval *x, const rational *c); /* y += c x
 void polynomial_clear(polynomial *y);
 void add_term(walk *w, polynomial *y, const rational *c, const unsigned char *e); /* y += c times that monomial */
 void add_polynomial(walk *w, polynomial *y, const rational *q, size_t at);        /* y += q times an instruction */
-bool has_linear_factor(walk *w, const polynomial *y,
-                       const interval *gradient); /* is it <gradient, h> times a polynomial? */
 void refine(walk *w, size_t at); /* what an instruction of degree 2 is as a polynomial, which may tell a lower degree */
 
 #endif

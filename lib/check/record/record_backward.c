@@ -297,9 +297,9 @@ back_cross_entropy(gather *g)
   size_t batch = g->r->p->net->batch;
   cotangent **to = allocate(v->count, sizeof *to);
   if (g->composed == NULL)
-    g->composed = cotangents_new(v->count * batch);
+    g->composed = cotangents_new(v->count * batch, g->rough);
   for (size_t b = 0; b < batch; b++) {
-    node_pass p = {.r = g->r, .n = 1, .first = b, .type = g->type};
+    node_pass p = {.r = g->r, .n = 1, .first = b, .type = g->type, .doubles = g->rough};
     for (size_t i = 0; i < v->count; i++)
       to[i] = &g->composed[i * batch + b];
     loss_back(&p, v, b, to);
@@ -364,11 +364,11 @@ judge_composed(const gather *g, size_t i, size_t roundings, const recorded *x)
   const unit *u = &g->r->unit;
   const sum *s = &g->sums[i];
   const cotangent *h = &g->composed[i];
-  number *y = number_new(1);
+  number *y = number_new(1, false);
   RATIONAL(q);
   sum_part(&q, u, &s->exact);
-  interval_add(&y->x, &h->x, &plus_one);
-  interval_add(&y->x, &exactly_one, &q);
+  enclosure_copy(&y->x, &h->x);
+  enclosure_add_number(&y->x, &q);
   sum_part(&q, u, &s->lost);
   y->off = bound_add(bound_of(&q), h->off);
   sum_part(&q, u, &s->narrow);
@@ -483,16 +483,57 @@ judge_all(gather *g, const tensor *t)
   return all;
 }
 
+/* Is entry i within its bound, as doubles tell? */
+static bool
+is_within(const gather *g, size_t i, size_t roundings, const recorded *x)
+{
+  bound mass, none = {0, 0};
+  const cotangent *h = &g->composed[i];
+  number y = {.x = {filter_span(&g->doubles[i], &mass), NULL}, .off = h->off, .open = h->open};
+  enclosure_add(&y.x, &h->x);
+  mass = bound_add(mass, h->mass);
+  bool fits = add_rounding(&none, g->type, roundings, bound_scale(mass, 1)); /* as in node_round */
+  bool bounded = number_is_nothing(&y, mass) || (add_rounding(&y.off, g->type, roundings, mass) && fits);
+  return bounded && node_within(&y, x);
+}
+
+/* Are all, composed nodes being followed in doubles? */
+static bool
+are_within(const gather *g, const tensor *t)
+{
+  size_t samples = record_samples(g->r, g->v), n = g->v->count * samples, roundings = roundings_of(g, n);
+  bool within = !g->unbounded;
+  for (size_t i = 0; i < n && within; i++)
+    within = is_within(g, i, roundings, record_entry(g->r, g->v, t, i / samples, i % samples));
+  return within;
+}
+
+/* Adds up all once more, composed nodes in GMP's numbers. */
+static void
+add_up_finely(gather *g, size_t n, size_t unrecorded)
+{
+  cotangents_free(g->composed, n);
+  g->composed = NULL;
+  g->rough = g->unbounded = false;
+  g->r->kept->unrecorded = unrecorded; /* the same entries */
+  memset(g->doubles, 0, n * sizeof *g->doubles);
+  add_up(g);
+}
+
 static answer
 judge_gradient(record *r, const graph_value *v, const tensor *t)
 {
-  gather g = {.r = r, .v = v, .type = t->type};
+  gather g = {.r = r, .v = v, .type = t->type, .rough = node_in_doubles(t->type)};
+  size_t n = v->count * record_samples(r, v), unrecorded = r->kept->unrecorded;
   if (!find_places(&g))
     return NOT_COVERED;
-  g.doubles = allocate(v->count * record_samples(r, v), sizeof *g.doubles);
+  g.doubles = allocate(n, sizeof *g.doubles);
   add_up(&g);
-  answer found = g.unknown ? NOT_COVERED : judge_all(&g, t);
-  cotangents_free(g.composed, v->count * record_samples(r, v));
+  bool composed = g.composed != NULL && !g.unknown, told = composed && g.rough && are_within(&g, t);
+  if (composed && g.rough && !told)
+    add_up_finely(&g, n, unrecorded);
+  answer found = g.unknown ? NOT_COVERED : told ? BOUNDED : judge_all(&g, t);
+  cotangents_free(g.composed, n);
   free(g.doubles);
   free(g.asked);
   free(g.place);

@@ -1,6 +1,8 @@
 /* Bounds of 64 bits (record_bound.h). */
 #include "check/record/record_bound.h"
 
+#include <math.h>
+
 /* The top 64 bits of |z|, of so many bits beside 2^e. */
 static bound
 top_of(const integer *z, long e)
@@ -25,6 +27,16 @@ bound_of(const rational *q)
   mpz_mul_2exp(&z, mpq_numref(q), (mp_bitcnt_t)by);
   mpz_tdiv_q(&z, &z, mpq_denref(q));
   return top_of(&z, -by);
+}
+
+bound
+bound_of_double(double x)
+{
+  int e;
+  if (x == 0 || !isfinite(x))
+    return (bound){0, 0};
+  double m = frexp(fabs(x), &e); /* from a half on */
+  return (bound){(uint64_t)ldexp(m, 64), e - 64L};
 }
 
 bound

@@ -16,6 +16,7 @@ typedef struct {
 } bound;
 
 bound bound_of(const rational *q);            /* |q|, rounded down */
+bound bound_of_double(double x);              /* |x|, as it is; of what is no number, 0 */
 void bound_get(rational *q, bound a);         /* q = a exactly */
 bound bound_over(bound a, bound b);           /* a / b, b > 0 */
 bound bound_less(bound a, bound b);           /* a - b, or 0, rounded *up*: for what divides */

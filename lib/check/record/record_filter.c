@@ -71,3 +71,15 @@ filter_judge(const filter *s, size_t type, size_t roundings, const recorded *x, 
   bool within = fabs(x->d - s->sum) <= ldexp((double)roundings * s->size, -k - 1);
   return within && s->size <= ldexp(1, most - 3) ? WITHIN_BOUND : UNTOLD;
 }
+
+/* Off by e M, e = (N + 4) 2^-51; this is more than twice that, and also of the computed size. */
+span
+filter_span(const filter *s, bound *mass)
+{
+  double part = ldexp((double)s->terms + 8, -50), off = span_above(s->size * part);
+  bool fits = s->terms < (size_t)1 << FLT_MANT_DIG && isfinite(s->sum) && isfinite(s->size);
+  *mass = fits ? bound_of_double(s->size * (1 - part)) : (bound){0, 0};
+  if (s->size == 0)
+    return (span){0, 0};
+  return fits ? (span){span_below(s->sum - off), span_above(s->sum + off)} : SPAN_UNKNOWN;
+}

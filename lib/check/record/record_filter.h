@@ -8,6 +8,8 @@
 #ifndef CLARKE_CHECK_RECORD_FILTER_H
 #define CLARKE_CHECK_RECORD_FILTER_H
 
+#include "check/record/record_bound.h"
+#include "check/base/span.h"
 #include "check/record/record_sum.h"
 
 /* What is computed by additions, as record_sum.h's sum. A NaN is made of what doubles do not hold. */
@@ -24,5 +26,7 @@ void filter_join(filter *s, const filter *of, bool minus); /* those terms, too; 
 /* As sum_judge, of a few more roundings than terms; UNTOLD: doubles do not tell. WITHIN_BOUND may be BIT_EXACT, which it is not where
  * `exact` asks for that. */
 nearness filter_judge(const filter *s, size_t type, size_t roundings, const recorded *x, bool exact);
+/* What the sum of the terms lies in, and in *mass that of their sizes, or less. */
+span filter_span(const filter *s, bound *mass);
 
 #endif

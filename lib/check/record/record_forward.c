@@ -190,6 +190,25 @@ judge_copy(record *r, const graph_value *v, const tensor *t)
   return all;
 }
 
+/* The samples of a pass, in doubles or in GMP's numbers. False: doubles do not tell. */
+static bool
+judge_pass(record *r, const graph_value *v, const tensor *t, const chain *c, size_t first, bool doubles, answer *all)
+{
+  node_pass p;
+  bool told = true;
+  node_begin(&p, r, c, c->has, first, t->type, doubles);
+  for (size_t e = 0; e < v->count * p.n && (doubles ? told : *all < REFUTED); e++) {
+    const number *y = p.ended ? NULL : &p.y[v->step][e];
+    const recorded *x = record_entry(r, v, t, e / p.n, first + e % p.n);
+    if (doubles)
+      told = y != NULL && node_within(y, x);
+    else
+      *all = answer_note(r, *all, y == NULL ? NO_BOUND : node_judge(r, y, x));
+  }
+  node_end(&p);
+  return told;
+}
+
 /* Judges the output of a composed node, or of one that reads what was not recorded. */
 static answer
 judge_composed(record *r, const graph_value *v, const tensor *t)
@@ -199,15 +218,9 @@ judge_composed(record *r, const graph_value *v, const tensor *t)
   chain_begin(&c, r);
   chain_add(&c, r, v->step);
   chain_close(&c, r);
-  for (size_t b = 0; b < r->p->net->batch && all < REFUTED && c.covers; b += c.samples) {
-    node_pass p;
-    node_begin(&p, r, &c, c.has, b, t->type);
-    for (size_t e = 0; e < v->count * p.n && all < REFUTED; e++) {
-      const number *y = p.ended ? NULL : &p.y[v->step][e];
-      all = answer_note(r, all, y == NULL ? NO_BOUND : node_judge(r, y, record_entry(r, v, t, e / p.n, b + e % p.n)));
-    }
-    node_end(&p);
-  }
+  for (size_t b = 0; b < r->p->net->batch && all < REFUTED && c.covers; b += c.samples)
+    if (!node_in_doubles(t->type) || !judge_pass(r, v, t, &c, b, true, &all))
+      judge_pass(r, v, t, &c, b, false, &all);
   bool covers = c.covers;
   chain_end(&c);
   return covers ? all : NOT_COVERED;

@@ -84,7 +84,7 @@ static number *
 recorded_gradients(node_pass *p, const gather *g, const graph_value *w)
 {
   const tensor *t = gather_given(g->r, w);
-  number *h = number_new(w->count * p->n);
+  number *h = number_new(w->count * p->n, p->doubles);
   for (size_t e = 0; e < w->count * p->n; e++)
     node_recall(&h[e], p, record_entry(p->r, w, t, e / p->n, p->first + e % p->n));
   return h;
@@ -163,7 +163,7 @@ add_composed(const gather *g, const node_pass *p)
       continue;
     require(g->place[e / own] != NONE, "a node reads an entry that its input does not hold");
     cotangent *to = &g->composed[g->place[e / own] * samples + (samples > 1 ? p->first + e % own : 0)];
-    interval_add(&to->x, &from[e].x, g->v->negated ? &minus_one : &plus_one);
+    (g->v->negated ? enclosure_subtract : enclosure_add)(&to->x, &from[e].x);
     number_round(&to->x);
     to->off = bound_add(to->off, from[e].off);
     to->mass = bound_add(to->mass, from[e].mass);
@@ -178,18 +178,18 @@ run_chain(gather *g, const chain *c, const ends *e)
   size_t constants = g->v->constant != NULL ? g->v->constant->count : 0;
   bool *needed = find_needed(g, c, e);
   if (g->composed == NULL)
-    g->composed = cotangents_new(g->v->count * record_samples(g->r, g->v));
+    g->composed = cotangents_new(g->v->count * record_samples(g->r, g->v), g->rough);
   for (size_t b = 0; b < g->r->p->net->batch && !g->unbounded; b += c->samples) {
     node_pass p;
-    node_begin(&p, g->r, c, needed, b, g->type);
+    node_begin(&p, g->r, c, needed, b, g->type, g->rough);
     p.asked = e->asked;
     p.weight = g->v->constant;
-    p.of_weight = cotangents_new(constants);
-    g->unbounded = p.ended;
-    if (!p.ended) {
+    p.of_weight = cotangents_new(constants, g->rough);
+    if (!p.ended)
       take_back(&p, g, c, e);
+    if (!p.ended)
       add_composed(g, &p);
-    }
+    g->unbounded = p.ended;
     cotangents_free(p.of_weight, constants);
     node_end(&p);
   }

@@ -14,6 +14,7 @@ typedef struct {
   sum *sums;             /* likewise: in integers, of those that doubles do not tell */
   bool *asked;           /* likewise: which these are */
   cotangent *composed;   /* likewise: what composed nodes hand back; NULL: none does */
+  bool rough;            /* in doubles: those are, too */
   size_t readers;        /* nodes */
   bool unknown;          /* something that reads it is not covered */
   bool unbounded;        /* something that reads it is not known as a number: of no entry there is a bound */

@@ -1,7 +1,7 @@
 /* Softmax and normalizations, both ways, with bounds (record_node.h). Means and sums are over a line's entries. */
 #include "check/record/record_node.h"
 #include "check/base/allocate.h"
-#include "check/kernel/line.h"
+#include "check/smooth/line.h"
 
 #include <stdlib.h>
 
@@ -53,19 +53,19 @@ underflow(size_t type)
 /* What the largest argument is at least, as it is computed, less what an entry must be below it so that its exponential is less than
  * what underflow takes, whatever is rounded. False: there is no such number. */
 static bool
-least_near(rational *least, const node_pass *p, const number *const *a, size_t n)
+least_near(rational *least, const node_pass *p, const number *const *a, const interval *x, size_t n)
 {
   bound gap = {0, 0}, top = {0, 0};
   RATIONAL(q);
   RATIONAL(off);
   for (size_t i = 0; i < n; i++) {
     bound_get(&off, a[i]->off);
-    mpq_sub(&q, &a[i]->x.lo, &off);
+    mpq_sub(&q, &x[i].lo, &off);
     if (i == 0 || mpq_cmp(&q, least) > 0)
       mpq_set(least, &q);
   }
   for (size_t i = 0; i < n; i++) /* the sizes of those that may be the largest */
-    top = bound_most(top, mpq_cmp(&a[i]->x.hi, least) >= 0 || a[i]->off.m > 0 ? size_of(a[i]) : top);
+    top = bound_most(top, mpq_cmp(&x[i].hi, least) >= 0 || a[i]->off.m > 0 ? size_of(a[i]) : top);
   if (!add_rounding(&gap, p->type, 4, bound_add(top, bound_natural(n))))
     return false;
   gap = bound_add(gap, bound_natural(2 * (type_tiny(p->type) + 2)));
@@ -74,23 +74,56 @@ least_near(rational *least, const node_pass *p, const number *const *a, size_t n
   return true;
 }
 
-/* The entries that are so far below the largest. */
-static bool *
-find_far(const node_pass *p, const number *const *a, size_t n)
+/* What doubles may be wrong by about what is far: what their ends are apart, and a part of sizes that they have to 40 digits. */
+static void
+width_of(rational *width, const interval *x, size_t n, bound most)
 {
-  bool *far = allocate(n, sizeof *far);
-  bound most = {0, 0};
-  RATIONAL(least);
   RATIONAL(q);
-  for (size_t i = 0; i < n; i++)
-    most = bound_most(most, size_of(a[i]));
-  if (bound_below(most, bound_natural(type_tiny(p->type))) || !least_near(&least, p, a, n))
-    return far;
+  bound_get(width, bound_scale(bound_add(most, bound_natural(1)), -30));
   for (size_t i = 0; i < n; i++) {
-    bound_get(&q, a[i]->off);
-    mpq_add(&q, &q, &a[i]->x.hi);
-    far[i] = mpq_cmp(&q, &least) < 0;
+    mpq_sub(&q, &x[i].hi, &x[i].lo);
+    mpq_mul_2exp(&q, &q, 2);
+    mpq_add(width, width, &q);
   }
+}
+
+/* The entries that are so far below the largest; x is what they lie in. Where doubles do not tell, all is open. */
+static void
+mark_far(bool *far, node_pass *p, const number *const *a, const interval *x, size_t n, bound most)
+{
+  RATIONAL(least);
+  RATIONAL(width);
+  RATIONAL(q);
+  bool near = least_near(&least, p, a, x, n);
+  p->open = p->open || (p->doubles && !near);
+  width_of(&width, x, n, most);
+  for (size_t i = 0; i < n && near; i++) {
+    bound_get(&q, a[i]->off);
+    mpq_add(&q, &q, &x[i].hi);
+    mpq_sub(&q, &q, &least);
+    far[i] = mpq_sgn(&q) < 0;
+    mpq_abs(&q, &q);
+    p->open = p->open || (p->doubles && mpq_cmp(&q, &width) <= 0);
+  }
+}
+
+static bool *
+find_far(node_pass *p, const number *const *a, size_t n)
+{
+  bool *far = allocate(n, sizeof *far), known = true;
+  bound most = {0, 0};
+  for (size_t i = 0; i < n; i++) {
+    most = bound_most(most, size_of(a[i]));
+    known = known && enclosure_known(&a[i]->x);
+  }
+  p->open = p->open || !known;
+  if (!known || bound_below(most, bound_natural(type_tiny(p->type))))
+    return far;
+  interval *x = intervals(n);
+  for (size_t i = 0; i < n; i++)
+    enclosure_get(&x[i], &a[i]->x);
+  mark_far(far, p, a, x, n, most);
+  intervals_free(x, n);
   return far;
 }
 
@@ -155,14 +188,14 @@ pair_off(node_pass *p, number *y, bound shift)
 static void
 soften(node_pass *p, number *const *y, const number *const *a, size_t n, bool log, bool pair)
 {
-  interval *x = intervals(n);
+  enclosure *x = enclosures(n, p->doubles);
   for (size_t i = 0; i < n; i++)
-    interval_add(&x[i], &a[i]->x, &plus_one);
-  interval_softmax(x, x, n, 1, log);
+    enclosure_copy(&x[i], &a[i]->x);
+  enclosure_softmax(x, n, log);
   bool *far = pair ? NULL : find_far(p, a, n);
   bound shift = pair ? a[0]->off : softmax_shift(p, a, n, far);
   for (size_t i = 0; i < n; i++) {
-    interval_add(&y[i]->x, &x[i], &plus_one);
+    enclosure_copy(&y[i]->x, &x[i]);
     if (pair)
       pair_off(p, y[i], shift);
     else if (far[i])
@@ -173,7 +206,7 @@ soften(node_pass *p, number *const *y, const number *const *a, size_t n, bool lo
   }
   for (size_t i = 0; i < n; i++)
     y[i]->open = p->open;
-  intervals_free(x, n);
+  enclosures_free(x, n);
   free(far);
 }
 
@@ -212,36 +245,24 @@ line_log_softmax(node_pass *p, number *y, const number *x, size_t n)
 /* A line's root: r, what multiplies x - mean; at least that; means of sizes and errors of x; what the computed one is
  * off by, in parts of it; what the mean is; how many entries the line has. */
 typedef struct {
-  interval r;
+  enclosure r;
   bound inverse, size, square, off, share, middle;
   size_t members;
 } root;
 
-/* Both ends become multiples of a power of two, by as many digits as the session's; the number may be large or small. */
-static void
-over_powers(interval *r)
-{
-  size_t top = mpz_sizeinbase(mpq_numref(&r->lo), 2), bottom = mpz_sizeinbase(mpq_denref(&r->lo), 2);
-  unsigned long bits = session_bits + (bottom > top ? bottom - top : 0);
-  INTEGER(z);
-  fixed(&z, &r->lo, bits, false);
-  unfixed(&r->lo, &z, bits);
-  fixed(&z, &r->hi, bits, true);
-  unfixed(&r->hi, &z, bits);
-}
-
 /* The roots of a step's lines, kept as node_tables keeps its numbers: they depend on its arguments alone. */
 typedef struct line_roots {
   size_t type, samples;
+  bool doubles;
   root *of; /* by line, of the first samples first; members 0: not made yet */
 } line_roots;
 
 static root *
-roots_new(size_t n)
+roots_new(size_t n, bool doubles)
 {
   root *t = allocate(n, sizeof *t);
   for (size_t i = 0; i < n; i++)
-    t[i].r = interval_nought();
+    t[i].r = enclosure_nought(doubles);
   return t;
 }
 
@@ -257,30 +278,29 @@ find_root(const node_pass *p, size_t s, size_t first)
     *roots = allocate(net->n_steps, sizeof **roots);
   line_roots *own = &(*roots)[s];
   if (own->of == NULL)
-    *own = (line_roots){p->type, p->n, roots_new(lines * (net->batch / p->n))};
-  bool kept = own->type == p->type && own->samples == p->n;
+    *own = (line_roots){p->type, p->n, p->doubles, roots_new(lines * (net->batch / p->n), p->doubles)};
+  bool kept = own->type == p->type && own->samples == p->n && own->doubles == p->doubles;
   return kept ? &own->of[p->first / p->n * lines + first / all * apart + first % apart] : NULL;
 }
 
 /* c: the line's arguments, centred; t->r is times m, m being the number of its members. */
 static void
-root_make(root *t, interval *c, node_pass *p, const step *st, size_t first)
+root_make(root *t, enclosure *c, node_pass *p, const step *st, size_t first)
 {
   size_t m = line_members(p, st);
   *t = (root){.r = t->r, .members = m};
   for (size_t i = 0; i < m; i++) {
     const number *a = line_argument(p, st, first + i * line_step(p, st));
     bound size = size_of(a);
-    interval_add(&c[i], &a->x, &plus_one);
+    enclosure_copy(&c[i], &a->x);
     t->size = bound_add(t->size, size);
     t->square = bound_add_times(t->square, size, size);
     t->off = bound_add(t->off, a->off);
   }
   t->size = mean(t->size, m);
   t->off = mean(t->off, m);
-  centre(c, m);
-  inverse_root(&t->r, c, m, &st->at[0]);
-  over_powers(&t->r);
+  enclosure_centre(c, m);
+  enclosure_inverse_root(&t->r, c, m, &st->at[0]);
   t->inverse = bound_times(least_size(&t->r), bound_natural(m));
   t->middle = t->off;
   node_round(p, &t->middle, m + SPARE_COMPOSED, t->size);
@@ -309,19 +329,19 @@ normalize_line(node_pass *p, size_t s, size_t first)
 {
   const step *st = &p->r->p->net->steps[s];
   size_t m = line_members(p, st), apart = line_step(p, st);
-  interval *c = intervals(m);
-  root own = {.r = interval_nought()}, *kept = find_root(p, s, first), *t = kept != NULL ? kept : &own;
+  enclosure *c = enclosures(m, p->doubles);
+  root own = {.r = enclosure_nought(p->doubles)}, *kept = find_root(p, s, first), *t = kept != NULL ? kept : &own;
   root_make(t, c, p, st, first);
   for (size_t i = 0; i < m; i++) {
     number *y = &p->y[s][first + i * apart];
-    interval_mul(&y->x, &c[i], &t->r);
-    interval_round(&y->x);
+    enclosure_multiply(&y->x, &c[i], &t->r);
+    enclosure_round(&y->x);
     normalize_off(p, y, line_argument(p, st, first + i * apart), t);
   }
   for (size_t i = 0; i < m; i++)
     p->y[s][first + i * apart].open = p->open;
-  interval_clear(&own.r);
-  intervals_free(c, m);
+  enclosure_clear(&own.r);
+  enclosures_free(c, m);
 }
 
 /* The line's, its numbers being computed: as it is kept, or made anew. */
@@ -332,9 +352,9 @@ root_of(root *own, node_pass *p, size_t s, size_t first)
   const step *st = &p->r->p->net->steps[s];
   if (kept != NULL && kept->members > 0)
     return kept;
-  interval *c = intervals(line_members(p, st));
+  enclosure *c = enclosures(line_members(p, st), p->doubles);
   root_make(own, c, p, st, first);
-  intervals_free(c, line_members(p, st));
+  enclosures_free(c, line_members(p, st));
   return own;
 }
 
@@ -380,16 +400,14 @@ sums_make(sums_back *t, node_pass *p, size_t s, const number *h, size_t first)
 
 /* g - y S, y being the softmax, and S the sum of g: y is made as exp of the computed logarithm. */
 static void
-log_entry(node_pass *p, const number *y, const number *g, const sums_back *t, const interval *share,
-          const interval *total, cotangent *to)
+log_entry(node_pass *p, const number *y, const number *g, const sums_back *t, const enclosure *share,
+          const enclosure *total, cotangent *to)
 {
-  INTERVAL(x);
+  ENCLOSURE(x, p->doubles);
   bound least = least_size(share), grown = bound_times(least, y->off);
-  interval_mul(&x, share, total);
-  mpq_neg(&x.lo, &x.lo);
-  mpq_neg(&x.hi, &x.hi);
-  mpq_swap(&x.lo, &x.hi);
-  interval_add(&x, &g->x, &plus_one);
+  enclosure_multiply(&x, share, total);
+  enclosure_negate(&x);
+  enclosure_add(&x, &g->x);
   node_round(p, &grown, SPARE_COMPOSED, least);
   bound top = bound_add(least, grown); /* the computed softmax */
   bound off = bound_add_times(bound_add_times(g->off, top, t->off), grown, t->size);
@@ -401,33 +419,33 @@ log_back(node_pass *p, size_t s, const number *h, size_t first, sums_back *t)
 {
   const step *st = &p->r->p->net->steps[s];
   size_t apart = line_step(p, st);
-  interval *share = intervals(st->length);
-  INTERVAL(total);
+  enclosure *share = enclosures(st->length, p->doubles);
+  ENCLOSURE(total, p->doubles);
   node_round(p, &t->off, st->length + SPARE_COMPOSED, t->size);
   for (size_t i = 0; i < st->length; i++) {
-    interval_add(&total, &h[first + i * apart].x, &plus_one);
-    interval_add(&share[i], &line_argument(p, st, first + i * apart)->x, &plus_one);
+    enclosure_add(&total, &h[first + i * apart].x);
+    enclosure_copy(&share[i], &line_argument(p, st, first + i * apart)->x);
   }
-  interval_softmax(share, share, st->length, 1, false);
+  enclosure_softmax(share, st->length, false);
   for (size_t i = 0; i < st->length; i++) {
     size_t e = first + i * apart;
     cotangent *to = node_target(p, st->sources[st->source_row[e / p->n]], e % p->n);
     if (to != NULL)
       log_entry(p, &p->y[s][e], &h[e], t, &share[i], &total, to);
   }
-  intervals_free(share, st->length);
+  enclosures_free(share, st->length);
 }
 
 /* y (g - sum of y g). */
 static void
-share_entry(node_pass *p, const step *st, const number *y, const number *g, const sums_back *t, const interval *total,
+share_entry(node_pass *p, const step *st, const number *y, const number *g, const sums_back *t, const enclosure *total,
             cotangent *to)
 {
-  INTERVAL(x);
+  ENCLOSURE(x, p->doubles);
   bound mass = bound_add(size_of(g), t->product), apart = bound_add(g->off, t->apart), top = size_of(y);
-  interval_add(&x, &g->x, &plus_one);
-  interval_add(&x, total, &minus_one);
-  interval_mul(&x, &x, &y->x);
+  enclosure_add(&x, &g->x);
+  enclosure_subtract(&x, total);
+  enclosure_multiply(&x, &x, &y->x);
   node_round(p, &apart, st->length + SPARE_COMPOSED, mass);
   node_hand(p, to, &x, bound_add_times(bound_times(top, apart), y->off, mass), bound_times(mass, top));
 }
@@ -436,10 +454,11 @@ static void
 share_back(node_pass *p, size_t s, const number *h, size_t first, sums_back *t)
 {
   const step *st = &p->r->p->net->steps[s];
-  INTERVAL(total);
+  ENCLOSURE(total, p->doubles);
   for (size_t i = 0; i < st->length; i++) {
     size_t e = first + i * line_step(p, st);
-    interval_addmul(&total, &p->y[s][e].x, &h[e].x);
+    enclosure_add_product(&total, &p->y[s][e].x, &h[e].x);
+    enclosure_round(&total);
   }
   for (size_t i = 0; i < st->length; i++) {
     size_t e = first + i * line_step(p, st);
@@ -456,10 +475,10 @@ pair_back(node_pass *p, size_t s, const number *h, size_t first, sums_back *t)
   const step *st = &p->r->p->net->steps[s];
   const number *y = &p->y[s][first], *g = &h[first];
   cotangent *to = node_target(p, st->sources[st->source_row[first / p->n]], first % p->n);
-  INTERVAL(x);
-  interval_mul(&x, &y->x, &p->y[s][first + line_step(p, st)].x);
+  ENCLOSURE(x, p->doubles);
+  enclosure_multiply(&x, &y->x, &p->y[s][first + line_step(p, st)].x);
   bound slope = least_size(&x), apart = bound_scale(y->off, 1), top = size_of(y);
-  interval_mul(&x, &x, &g->x);
+  enclosure_multiply(&x, &x, &g->x);
   (void)t;
   if (to == NULL)
     return;
@@ -472,7 +491,7 @@ pair_back(node_pass *p, size_t s, const number *h, size_t first, sums_back *t)
 
 /* r (m g - S g - y S(y g)), S being a sum over the line. What is rounded is of the size of what some formulas add up. */
 static void
-normalize_entry(node_pass *p, const number *y, const number *g, const sums_back *t, const root *by, const interval *x,
+normalize_entry(node_pass *p, const number *y, const number *g, const sums_back *t, const root *by, const enclosure *x,
                 cotangent *to)
 {
   bound top = size_of(y), mass = bound_add_times(bound_add(size_of(g), t->size), top, t->product);
@@ -490,10 +509,10 @@ normalize_back(node_pass *p, size_t s, const number *h, size_t first, sums_back 
 {
   const step *st = &p->r->p->net->steps[s];
   size_t m = line_members(p, st), apart = line_step(p, st);
-  interval *g = intervals(m);
-  root own = {.r = interval_nought()};
+  enclosure *g = enclosures(m, p->doubles);
+  root own = {.r = enclosure_nought(p->doubles)};
   const root *by = root_of(&own, p, s, first);
-  INTERVAL(total);
+  ENCLOSURE(total, p->doubles);
   t->size = mean(t->size, m);
   t->off = mean(t->off, m);
   t->product = mean(t->product, m);
@@ -501,23 +520,24 @@ normalize_back(node_pass *p, size_t s, const number *h, size_t first, sums_back 
   t->added = mean(t->added, m);
   for (size_t i = 0; i < m; i++) {
     size_t e = first + i * apart;
-    interval_add(&g[i], &h[e].x, &plus_one);
-    interval_addmul(&total, &p->y[s][e].x, &g[i]);
+    enclosure_copy(&g[i], &h[e].x);
+    enclosure_add_product(&total, &p->y[s][e].x, &g[i]);
+    enclosure_round(&total);
   }
-  centre(g, m);
+  enclosure_centre(g, m);
   for (size_t i = 0; i < m; i++) {
     size_t e = first + i * apart;
     cotangent *to = node_target(p, st->sources[st->source_row[e / p->n]], e % p->n);
-    INTERVAL(all);
-    multiply_add(&all, &p->y[s][e].x, &total);
-    interval_add(&g[i], &all, &minus_one);
-    interval_mul(&g[i], &g[i], &by->r);
-    interval_round(&g[i]);
+    ENCLOSURE(all, p->doubles);
+    enclosure_multiply(&all, &p->y[s][e].x, &total);
+    enclosure_subtract(&g[i], &all);
+    enclosure_multiply(&g[i], &g[i], &by->r);
+    enclosure_round(&g[i]);
     if (to != NULL)
       normalize_entry(p, &p->y[s][e], &h[e], t, by, &g[i], to);
   }
-  interval_clear(&own.r);
-  intervals_free(g, m);
+  enclosure_clear(&own.r);
+  enclosures_free(g, m);
 }
 
 void

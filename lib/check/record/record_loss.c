@@ -7,7 +7,7 @@
 static number *
 recall_outputs(node_pass *p, const graph_value *v, size_t b)
 {
-  number *a = number_new(v->count);
+  number *a = number_new(v->count, p->doubles);
   for (size_t i = 0; i < v->count; i++)
     node_recall(&a[i], p, record_read(p->r, (source){v->step, v->map[i]}, b));
   return a;
@@ -48,15 +48,16 @@ loss_shift(node_pass *p, const number *a, size_t n)
 
 /* (share - 1 at the label) q: the share is off by a factor of exp(shift), which is at least 1 + shift. */
 static void
-loss_entry(node_pass *p, const interval *share, bool label, bound shift, const rational *q, cotangent *to)
+loss_entry(node_pass *p, const enclosure *share, bool label, bound shift, const multiple *by, const rational *q,
+           cotangent *to)
 {
-  INTERVAL(x);
+  ENCLOSURE(x, p->doubles);
   RATIONAL(minus);
   bound size = least_size(share), off = bound_times(size, shift), mass = bound_add(size, off);
   mpq_neg(&minus, q);
-  interval_add(&x, share, q);
+  enclosure_add_times(&x, share, by);
   if (label) {
-    interval_add(&x, &exactly_one, &minus);
+    enclosure_add_number(&x, &minus);
     mass = bound_add(mass, bound_natural(1));
   }
   node_round(p, &off, SPARE_COMPOSED, mass);
@@ -68,17 +69,18 @@ void
 loss_back(node_pass *p, const graph_value *v, size_t b, cotangent *const *to)
 {
   number *a = recall_outputs(p, v, b);
-  interval *share = intervals(v->count);
+  enclosure *share = enclosures(v->count, p->doubles);
   RATIONAL(q);
   share_of_loss(&q, p->r);
+  multiple by = multiple_of(&q, p->doubles);
   bound shift = loss_shift(p, a, v->count);
   for (size_t i = 0; i < v->count; i++)
-    interval_add(&share[i], &a[i].x, &plus_one);
-  interval_softmax(share, share, v->count, 1, false);
+    enclosure_copy(&share[i], &a[i].x);
+  enclosure_softmax(share, v->count, false);
   for (size_t i = 0; i < v->count && !loss_ignores(p->r->p, b); i++)
-    loss_entry(p, &share[i], i == label_of(p->r, b), shift, &q, to[i]);
+    loss_entry(p, &share[i], i == label_of(p->r, b), shift, &by, &q, to[i]);
   number_free(a, v->count);
-  intervals_free(share, v->count);
+  enclosures_free(share, v->count);
 }
 
 /* ---- The model's own LogSoftmax */
@@ -100,20 +102,32 @@ read_by_log(const record *r, const tensor *t)
   return record_plain(r, v) && record_known(r, v->step) ? v : NULL;
 }
 
+/* What is said of sample b, in doubles or in GMP's numbers. False: doubles do not tell. */
+static bool
+log_sample(record *r, const graph_value *v, const tensor *t, size_t b, bool doubles, answer *all)
+{
+  node_pass p = {.r = r, .n = 1, .first = b, .type = t->type, .doubles = doubles};
+  number *a = recall_outputs(&p, v, b), *y = number_new(v->count, doubles);
+  bool told = true;
+  line_log_softmax(&p, y, a, v->count);
+  for (size_t i = 0; i < v->count && (doubles ? told : *all < REFUTED); i++)
+    if (doubles)
+      told = node_within(&y[i], &t->whole[b * v->count + i]);
+    else
+      *all = answer_note(r, *all, node_judge(r, &y[i], &t->whole[b * v->count + i]));
+  number_free(a, v->count);
+  number_free(y, v->count);
+  return told;
+}
+
 answer
 loss_log_output(record *r, const tensor *t)
 {
   const graph_value *v = read_by_log(r, t);
   answer all = BOUNDED;
-  for (size_t b = 0; v != NULL && b < r->p->net->batch && all < REFUTED; b++) {
-    node_pass p = {.r = r, .n = 1, .first = b, .type = t->type};
-    number *a = recall_outputs(&p, v, b), *y = number_new(v->count);
-    line_log_softmax(&p, y, a, v->count);
-    for (size_t i = 0; i < v->count && all < REFUTED; i++)
-      all = answer_note(r, all, node_judge(r, &y[i], &t->whole[b * v->count + i]));
-    number_free(a, v->count);
-    number_free(y, v->count);
-  }
+  for (size_t b = 0; v != NULL && b < r->p->net->batch && all < REFUTED; b++)
+    if (!node_in_doubles(t->type) || !log_sample(r, v, t, b, true, &all))
+      log_sample(r, v, t, b, false, &all);
   return v != NULL ? all : NOT_COVERED;
 }
 

@@ -2,12 +2,25 @@
 #include "check/record/record_node.h"
 #include "check/base/allocate.h"
 #include "check/base/limit.h"
-#include "check/kernel/line.h"
+#include "check/smooth/function.h"
+#include "check/smooth/line.h"
 
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- Bounds */
+
+/* The largest |x|. */
+static void
+most_size(rational *q, const interval *x)
+{
+  RATIONAL(low);
+  mpq_abs(&low, &x->lo);
+  mpq_abs(q, &x->hi);
+  if (mpq_cmp(&low, q) > 0)
+    mpq_set(q, &low);
+}
 
 /* Is all of x, but for its rounding up, within the bound? */
 static bool
@@ -28,7 +41,7 @@ node_judge(const record *r, const number *y, const recorded *x)
     return NO_BOUND;
   recorded_value(&z.lo, x, &r->unit);
   mpq_set(&z.hi, &z.lo);
-  interval_set(&apart, &y->x.lo, &y->x.hi);
+  enclosure_get(&apart, &y->x);
   interval_add(&apart, &z, &minus_one);
   if (surely_within(&apart, y->off))
     return BOUNDED;
@@ -36,26 +49,45 @@ node_judge(const record *r, const number *y, const recorded *x)
   most_size(&most, &apart);
   if (mpq_cmp(&most, &off) <= 0)
     return BOUNDED;
-  mpq_sub(&q, &y->x.hi, &y->x.lo);
+  mpq_sub(&q, &apart.hi, &apart.lo);
   mpq_mul_2exp(&q, &q, 4);
   if (mpq_cmp(&q, &off) > 0)
     leave(UNDECIDED, "cannot decide whether an entry is within its bound with intervals of %d bits", MAX_BITS);
   return REFUTED;
 }
 
+bool
+node_within(const number *y, const recorded *x)
+{
+  return !y->open && enclosure_within(&y->x, y->off, x->d);
+}
+
+bool
+node_in_doubles(size_t type)
+{
+  return dtypes[type].fraction < FLT_MANT_DIG;
+}
+
 /* ---- What is read */
 
+/* A mass in doubles is less than in GMP's numbers, by a small part of it: twice that is to have a bound. */
 void
 node_round(node_pass *p, bound *off, size_t n, bound mass)
 {
-  p->open = !add_rounding(off, p->type, n, mass) || p->open;
+  bound none = {0, 0};
+  bool fits = !p->doubles || add_rounding(&none, p->type, n, bound_scale(mass, 1));
+  p->open = !add_rounding(off, p->type, n, mass) || !fits || p->open;
 }
 
 void
 node_recall(number *y, const node_pass *p, const recorded *x)
 {
-  recorded_value(&y->x.lo, x, &p->r->unit);
-  mpq_set(&y->x.hi, &y->x.lo);
+  if (p->doubles) {
+    y->x.d = (span){x->d, x->d};
+  } else {
+    recorded_value(&y->x.z->lo, x, &p->r->unit);
+    mpq_set(&y->x.z->hi, &y->x.z->lo);
+  }
   y->wide = least_size(&y->x);
   if (is_subnormal(p->type, x, &p->r->unit))
     y->off = y->wide;
@@ -67,6 +99,7 @@ node_recall(number *y, const node_pass *p, const recorded *x)
  * read them again. */
 typedef struct {
   size_t type, samples;
+  bool doubles;
   number **y;
 } kept_step;
 
@@ -75,7 +108,7 @@ typedef struct node_tables {
   number **y, **recorded;
   cotangent **back;
   size_t *filled, n;
-  number one;
+  number one[2]; /* in GMP's numbers, in doubles */
   kept_step *kept;
   size_t kept_bytes;
 } node_tables;
@@ -98,7 +131,7 @@ recall(node_pass *p, source x, size_t j)
   size_t n = p->r->p->net->steps[x.step].n * p->n;
   number **y = &p->r->kept->tables->recorded[x.step];
   if (*y == NULL) {
-    *y = number_new(n);
+    *y = number_new(n, p->doubles);
     node_note(p, x.step);
     for (size_t e = 0; e < n; e++)
       node_recall(&(*y)[e], p, record_read(p->r, (source){x.step, e / p->n}, p->first + e % p->n));
@@ -110,7 +143,7 @@ const number *
 node_read(node_pass *p, source x, size_t j)
 {
   if (x.step == NONE)
-    return &p->r->kept->tables->one;
+    return &p->r->kept->tables->one[p->doubles];
   const number *y = p->r->entry[x.step] != NULL ? recall(p, x, j) : &p->y[x.step][x.from * p->n + j];
   p->open = p->open || y->open;
   return y;
@@ -122,14 +155,26 @@ node_narrow(const node_pass *p, const step *st)
   return bound_scale(bound_natural(record_narrow(p->r, st, p->type)), -NARROW_BITS);
 }
 
-void
-node_factor(rational *q, bool *lost, const node_pass *p, const step *st, const factor *w)
+/* A recorded weight, or minus that, is a double, which is exact; or NaN. */
+static multiple
+weight_in_doubles(double d)
+{
+  return (multiple){NULL, {d, d}, bound_of_double(d)};
+}
+
+multiple
+node_factor(rational *room, bool *lost, const node_pass *p, const step *st, const factor *w)
 {
   bool plain = w->coef == &plus_one && !st->divide;
   *lost = w->w != NULL && is_subnormal(p->type, &w->w->whole[w->at], &p->r->unit);
-  mpq_set(q, plain && w->w != NULL ? &w->w->value[w->at] : w->coef);
-  if (w->w != NULL && !plain)
-    (st->divide ? mpq_div : mpq_mul)(q, q, &w->w->value[w->at]);
+  if (plain && w->w != NULL && p->doubles)
+    return weight_in_doubles(w->w->whole[w->at].d);
+  if (plain && w->w != NULL)
+    return multiple_of(&w->w->value[w->at], false);
+  mpq_set(room, w->coef);
+  if (w->w != NULL)
+    (st->divide ? mpq_div : mpq_mul)(room, room, &w->w->value[w->at]);
+  return multiple_of(room, p->doubles);
 }
 
 /* ---- Kinds of steps */
@@ -164,11 +209,11 @@ compute_linear(node_pass *p, const step *st, size_t f, size_t j, number *y)
     if (x[i].step == PADDING)
       continue;
     const number *a = node_read(p, x[i], j);
-    node_factor(&q, &lost, p, st, &w[i]);
-    interval_add(&y->x, &a->x, &q);
-    bound c = bound_of(&q), size = size_of(a), taken = w[i].w != NULL && x[i].step < PADDING ? narrow : none;
-    y->off = bound_add_times(y->off, c, lost ? size : a->off);
-    add_term(y, &mass, bound_times(c, size), taken);
+    multiple c = node_factor(&q, &lost, p, st, &w[i]);
+    enclosure_add_times(&y->x, &a->x, &c);
+    bound size = size_of(a), taken = w[i].w != NULL && x[i].step < PADDING ? narrow : none;
+    y->off = bound_add_times(y->off, c.size, lost ? size : a->off);
+    add_term(y, &mass, bound_times(c.size, size), taken);
     terms++;
   }
   if (!is_unrounded(st, w) && !number_is_nothing(y, mass))
@@ -185,7 +230,7 @@ compute_product(node_pass *p, const step *st, size_t f, size_t j, number *y)
     if (x[i].step == PADDING || x[i + 1].step == PADDING)
       continue;
     const number *a = node_read(p, x[i], j), *b = node_read(p, x[i + 1], j);
-    multiply_add(&y->x, &a->x, &b->x);
+    enclosure_add_product(&y->x, &a->x, &b->x);
     y->off = bound_add_times(y->off, least_size(&a->x), b->off);
     y->off = bound_add_times(y->off, a->off, size_of(b));
     add_term(y, &mass, bound_times(size_of(a), size_of(b)), narrow);
@@ -196,12 +241,16 @@ compute_product(node_pass *p, const step *st, size_t f, size_t j, number *y)
 }
 
 size_t
-node_piece(const step *st, const interval *x)
+node_piece(const step *st, const enclosure *of)
 {
   size_t k = 0;
-  while (k < st->n_kinks && mpq_cmp(&x->lo, &st->at[k]) > 0)
+  INTERVAL(x);
+  if (!enclosure_known(of))
+    return NONE;
+  enclosure_get(&x, of);
+  while (k < st->n_kinks && mpq_cmp(&x.lo, &st->at[k]) > 0)
     k++;
-  return interval_exact(x) || k == st->n_kinks || mpq_cmp(&x->hi, &st->at[k]) < 0 ? k : NONE;
+  return interval_exact(&x) || k == st->n_kinks || mpq_cmp(&x.hi, &st->at[k]) < 0 ? k : NONE;
 }
 
 void
@@ -248,16 +297,17 @@ compute_piece(node_pass *p, const step *st, size_t f, size_t j, number *y)
   const factor *w = &st->factors[st->factor_row[f]];
   const number *a = node_read(p, st->sources[st->source_row[f]], j);
   const rational *c[3];
-  INTERVAL(square);
+  ENCLOSURE(square, p->doubles);
   size_t piece = node_piece(st, &a->x);
   p->ended = piece == NONE;
   if (p->ended)
     return;
   node_coefficients(c, st, w, piece);
-  interval_mul(&square, &a->x, &a->x);
-  interval_add(&y->x, &exactly_one, c[0]);
-  interval_add(&y->x, &a->x, c[1]);
-  interval_add(&y->x, &square, c[2]);
+  multiple slope = multiple_of(c[1], p->doubles), half = multiple_of(c[2], p->doubles);
+  enclosure_multiply(&square, &a->x, &a->x);
+  enclosure_add_number(&y->x, c[0]);
+  enclosure_add_times(&y->x, &a->x, &slope);
+  enclosure_add_times(&y->x, &square, &half);
   bound size = size_of(a);
   y->off = bound_add_times(y->off, node_steepest(st, w, size), a->off);
   node_round(p, &y->off, SPARE_COMPOSED, formulas(st, w, size));
@@ -276,6 +326,16 @@ add_inside(node_pass *p, bound *off, function of, const number *a, bound size)
   *off = bound_add_times(*off, bound_over(a->off, rest), of == F_LOG ? bound_natural(1) : size);
 }
 
+/* UNDECIDED where GMP's numbers do not say. */
+static bool
+is_inside(function of, const enclosure *a)
+{
+  INTERVAL(x);
+  bool known = enclosure_known(a);
+  enclosure_get(&x, a);
+  return a->z != NULL ? function_inside(of, &x, false) : known && function_holds(of, &x, false);
+}
+
 static void
 compute_function(node_pass *p, const step *st, size_t f, size_t j, number *y)
 {
@@ -284,10 +344,10 @@ compute_function(node_pass *p, const step *st, size_t f, size_t j, number *y)
                || st->of == F_COS; /* of the size of 1, where they cancel */
   expect(!function_jumps(st->of), "node %zu '%s' (%s): a record's function that jumps is not followed", st->place,
          st->name, st->op);
-  p->ended = function_has_domain(st->of) && !function_inside(st->of, &a->x, false);
+  p->ended = function_has_domain(st->of) && !is_inside(st->of, &a->x);
   if (p->ended)
     return;
-  function_value(&y->x, st->of, &a->x);
+  enclosure_value(&y->x, st->of, &a->x);
   bound mass = least_size(&y->x);
   if (function_has_domain(st->of))
     add_inside(p, &y->off, st->of, a, mass);
@@ -304,10 +364,11 @@ compute_function(node_pass *p, const step *st, size_t f, size_t j, number *y)
 static void
 compute_over_root(node_pass *p, const step *st, size_t f, size_t j, number *y)
 {
-  const interval *root = &st->root[st->factors[st->factor_row[f]].at];
   const number *a = node_read(p, st->sources[st->source_row[f]], j);
-  bound least = least_size(root);
-  interval_mul(&y->x, &a->x, root);
+  ENCLOSURE(root, p->doubles);
+  enclosure_put(&root, &st->root[st->factors[st->factor_row[f]].at]);
+  bound least = least_size(&root);
+  enclosure_multiply(&y->x, &a->x, &root);
   y->off = bound_add_times(y->off, least, a->off);
   node_round(p, &y->off, SPARE_COMPOSED, bound_times(least, size_of(a)));
 }
@@ -344,8 +405,9 @@ compute_tanh(node_pass *p, const step *st, size_t f, size_t j, number *y)
 {
   source share = st->sources[st->source_row[f] * 2], pair = (source){share.step - 1, share.from};
   const number *s = node_read(p, share, j), *a = node_read(p, pair, j);
-  interval_add(&y->x, &s->x, &two);
-  interval_add(&y->x, &exactly_one, &minus_one);
+  multiple twice = multiple_of(&two, p->doubles);
+  enclosure_add_times(&y->x, &s->x, &twice);
+  enclosure_add_number(&y->x, &minus_one);
   y->off = bound_add(y->off, a->off);
   node_round(p, &y->off, SPARE_COMPOSED, least_size(&y->x));
 }
@@ -387,8 +449,8 @@ find_kept(const node_pass *p, size_t s)
 {
   kept_step *k = &p->r->kept->tables->kept[s];
   if (k->y == NULL)
-    *k = (kept_step){p->type, p->n, allocate(p->r->p->net->batch, sizeof *k->y)};
-  return k->type == p->type && k->samples == p->n ? &k->y[p->first] : NULL;
+    *k = (kept_step){p->type, p->n, p->doubles, allocate(p->r->p->net->batch, sizeof *k->y)};
+  return k->type == p->type && k->samples == p->n && k->doubles == p->doubles ? &k->y[p->first] : NULL;
 }
 
 static void
@@ -417,7 +479,7 @@ compute_step(node_pass *p, size_t s)
   }
   if (st->kind == OVER_ROOT && st->root == NULL)
     root_prepare(st);
-  p->y[s] = number_new(st->n * p->n);
+  p->y[s] = number_new(st->n * p->n, p->doubles);
   node_note(p, s);
   if (st->kind == SOFTMAX || st->kind == NORMALIZE)
     line_compute(p, s);
@@ -435,18 +497,19 @@ tables_new(size_t n)
   all->back = allocate(n, sizeof *all->back);
   all->filled = allocate(3 * n, sizeof *all->filled);
   all->kept = allocate(n, sizeof *all->kept);
-  all->one = (number){.x = interval_nought()};
-  interval_set(&all->one.x, &plus_one, &plus_one);
-  all->one.wide = bound_natural(1);
+  for (size_t i = 0; i < 2; i++) {
+    all->one[i] = (number){.x = enclosure_nought(i > 0), .wide = bound_natural(1)};
+    enclosure_add_number(&all->one[i].x, &plus_one);
+  }
   return all;
 }
 
 void
-node_begin(node_pass *p, const record *r, const chain *c, const bool *needed, size_t first, size_t type)
+node_begin(node_pass *p, const record *r, const chain *c, const bool *needed, size_t first, size_t type, bool doubles)
 {
   if (r->kept->tables == NULL)
     r->kept->tables = tables_new(r->p->net->n_steps);
-  *p = (node_pass){.r = r, .first = first, .n = c->samples, .type = type};
+  *p = (node_pass){.r = r, .first = first, .n = c->samples, .type = type, .doubles = doubles};
   p->y = r->kept->tables->y;
   p->back = r->kept->tables->back;
   for (size_t s = c->low; s < c->high && !p->ended; s++)

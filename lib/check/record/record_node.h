@@ -15,7 +15,8 @@
 typedef struct {
   const record *r;
   size_t first, n, type;
-  number **y; /* by step of the chain: as it is computed; NULL: not yet. (node_read has what was recorded of it) */
+  bool doubles; /* in which all is enclosed; what they do not tell is open */
+  number **y;   /* by step of the chain: as it is computed; NULL: not yet. (node_read has what was recorded of it) */
   cotangent **back;     /* by step, likewise: what is handed back to it; NULL: none */
   const bool *asked;    /* by step: whether gradients are gathered there */
   const tensor *weight; /* a constant, in its own entries */
@@ -27,22 +28,26 @@ typedef struct {
 
 void node_note(const node_pass *p, size_t s); /* y or back of step s was filled */
 /* One chain at a time, until node_end. Computes its numbers in arithmetic of that type, those of the steps that are needed. */
-void node_begin(node_pass *p, const record *r, const chain *c, const bool *needed, size_t first, size_t type);
+void node_begin(node_pass *p, const record *r, const chain *c, const bool *needed, size_t first, size_t type,
+                bool doubles);
+/* Are numbers of that type followed in doubles first? */
+bool node_in_doubles(size_t type);
 void node_end(node_pass *p);
 /* A recorded number: off by itself where it is subnormal. */
 void node_recall(number *y, const node_pass *p, const recorded *x);
 const number *node_read(node_pass *p, source x, size_t j); /* NONE: 1 */
 /* Is a recorded number within the bound of y, which is exact but for y->off? With more bits of it, where that is not told. */
 answer node_judge(const record *r, const number *y, const recorded *x);
+bool node_within(const number *y, const recorded *x); /* is it, as doubles tell? */
 void node_round(node_pass *p, bound *off, size_t n, bound mass);
 
 /* What is taken of the step's products (record_narrow). */
 bound node_narrow(const node_pass *p, const step *st);
-/* What multiplies the x of a LINEAR step's term; *lost: a weight in it is subnormal. */
-void node_factor(rational *q, bool *lost, const node_pass *p, const step *st, const factor *w);
+/* What multiplies the x of a LINEAR step's term, perhaps in room; *lost: a weight in it is subnormal. */
+multiple node_factor(rational *room, bool *lost, const node_pass *p, const step *st, const factor *w);
 /* The piece of a PIECEWISE step that x is on, at a kink the left one (NONE: it may be on several); the coefficients of a
  * piece. */
-size_t node_piece(const step *st, const interval *x);
+size_t node_piece(const step *st, const enclosure *x);
 void node_coefficients(const rational *c[3], const step *st, const factor *w, size_t piece);
 /* At least what its slopes are made of, where |x| has that size: the largest sum of a piece's |c1| + 2 |c2| |x|. */
 bound node_steepest(const step *st, const factor *w, bound size);
@@ -70,7 +75,7 @@ answer loss_log_gradient(record *r, const tensor *t);
 /* What gathers the gradient in x for sample first + j; NULL: it is not asked for. */
 cotangent *node_target(node_pass *p, source x, size_t j);
 /* One term more, which is x, off by so much, and made of numbers of that size. */
-void node_hand(const node_pass *p, cotangent *to, const interval *x, bound off, bound mass);
+void node_hand(const node_pass *p, cotangent *to, const enclosure *x, bound off, bound mass);
 /* What was gathered at a step, as numbers: what they are off by holds the rounding of their sums. */
 number *node_settle(node_pass *p, size_t s);
 /* Takes gradients h of the step's output, n for each feature, back through it; what is asked for is gathered in back[step], or in

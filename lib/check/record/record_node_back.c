@@ -1,5 +1,6 @@
 /* Gradients taken back through a node (record_node.h). */
 #include "check/record/record_node.h"
+#include "check/smooth/function.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,16 +11,16 @@ node_target(node_pass *p, source x, size_t j)
   if (x.step >= PADDING || !p->asked[x.step])
     return NULL;
   if (p->back[x.step] == NULL) {
-    p->back[x.step] = cotangents_new(p->r->p->net->steps[x.step].n * p->n);
+    p->back[x.step] = cotangents_new(p->r->p->net->steps[x.step].n * p->n, p->doubles);
     node_note(p, x.step);
   }
   return &p->back[x.step][x.from * p->n + j];
 }
 
 void
-node_hand(const node_pass *p, cotangent *to, const interval *x, bound off, bound mass)
+node_hand(const node_pass *p, cotangent *to, const enclosure *x, bound off, bound mass)
 {
-  interval_add(&to->x, x, &plus_one);
+  enclosure_add(&to->x, x);
   number_round(&to->x);
   bound taken = bound_times(p->narrow, mass);
   to->off = bound_add(to->off, bound_add(off, taken));
@@ -31,35 +32,35 @@ node_hand(const node_pass *p, cotangent *to, const interval *x, bound off, bound
 /* ---- Terms: of the gradient g, times an exact number, or times a computed one */
 
 static void
-hand_times(const node_pass *p, cotangent *to, const number *g, const rational *q, bool lost)
+hand_times(const node_pass *p, cotangent *to, const number *g, const multiple *q, bool lost)
 {
-  INTERVAL(x);
-  bound size = bound_of(q), mass = bound_times(size, size_of(g));
-  interval_add(&x, &g->x, q);
-  node_hand(p, to, &x, bound_times(size, g->off), mass);
+  ENCLOSURE(x, p->doubles);
+  bound mass = bound_times(q->size, size_of(g));
+  enclosure_add_times(&x, &g->x, q);
+  node_hand(p, to, &x, bound_times(q->size, g->off), mass);
   if (lost)
     to->off = bound_add(to->off, mass);
 }
 
-/* y's wide size is that of what is added up. sign: 1 or -1. */
+/* y's wide size is that of what is added up; or minus that. */
 static void
-hand_product(const node_pass *p, cotangent *to, const number *g, const number *y, const rational *sign)
+hand_product(const node_pass *p, cotangent *to, const number *g, const number *y, bool minus)
 {
-  INTERVAL(x);
-  INTERVAL(turned);
-  interval_mul(&x, &g->x, &y->x);
-  interval_add(&turned, &x, sign);
+  ENCLOSURE(x, p->doubles);
+  enclosure_multiply(&x, &g->x, &y->x);
+  if (minus)
+    enclosure_negate(&x);
   bound off = bound_add_times(bound_times(size_of(y), g->off), y->off, least_size(&g->x));
-  node_hand(p, to, &turned, off, bound_times(size_of(g), y->wide));
+  node_hand(p, to, &x, off, bound_times(size_of(g), y->wide));
 }
 
 /* Times a slope d that is computed, and off by `apart`; it is added up from numbers of the size `made`. */
 static void
-hand_slope(const node_pass *p, cotangent *to, const number *g, const interval *d, bound apart, bound made)
+hand_slope(const node_pass *p, cotangent *to, const number *g, const enclosure *d, bound apart, bound made)
 {
   number y = {*d, apart, {0, 0}, false};
   y.wide = bound_most(size_of(&y), made);
-  hand_product(p, to, g, &y, &plus_one);
+  hand_product(p, to, g, &y, false);
 }
 
 /* ---- Kinds of steps; g: the gradient of entry e */
@@ -78,11 +79,11 @@ back_linear(node_pass *p, const step *st, size_t e, const number *g)
     if (x[i].step == PADDING)
       continue;
     cotangent *to = node_target(p, x[i], e % p->n);
-    node_factor(&q, &lost, p, st, &w[i]);
+    multiple c = node_factor(&q, &lost, p, st, &w[i]);
     if (to != NULL)
-      hand_times(p, to, g, &q, lost);
+      hand_times(p, to, g, &c, lost);
     if (p->weight != NULL && w[i].w == p->weight) /* its coefficient is 1 or -1, or there is no rule */
-      hand_product(p, &p->of_weight[w[i].at], g, node_read(p, x[i], e % p->n), w[i].coef);
+      hand_product(p, &p->of_weight[w[i].at], g, node_read(p, x[i], e % p->n), mpq_sgn(w[i].coef) < 0);
   }
   p->narrow = none;
 }
@@ -96,7 +97,7 @@ back_product(node_pass *p, const step *st, size_t e, const number *g)
     p->open = g->open;
     cotangent *to = x[i ^ 1].step != PADDING ? node_target(p, x[i], e % p->n) : NULL;
     if (to != NULL)
-      hand_product(p, to, g, node_read(p, x[i ^ 1], e % p->n), &plus_one);
+      hand_product(p, to, g, node_read(p, x[i ^ 1], e % p->n), false);
   }
   p->narrow = (bound){0, 0};
 }
@@ -120,11 +121,14 @@ piece_slope_at(rational *q, const step *st, const factor *w, size_t piece, const
   mpq_add(q, q, c[1]);
 }
 
-/* AD's slope at x, which lies on that piece. */
+/* AD's slope at what encloses x, which lies on that piece. */
 static void
-slope_at(interval *slope, const node_pass *p, const step *st, const factor *w, size_t piece, const interval *x)
+slope_at(interval *slope, const node_pass *p, const step *st, const factor *w, size_t piece, const enclosure *of)
 {
   RATIONAL(right);
+  INTERVAL(at);
+  const interval *x = &at;
+  enclosure_get(&at, of);
   piece_slope_at(&slope->lo, st, w, piece, &x->lo);
   piece_slope_at(&slope->hi, st, w, piece, &x->hi);
   if (interval_exact(x) && piece < st->n_kinks && mpq_equal(&x->lo, &st->at[piece])) {
@@ -152,8 +156,9 @@ note_apart(rational *apart, const interval *slope, const rational *other)
 /* How far from these may the slope be that was computed? Its argument was anywhere within its error: on any piece there, whose slope is
  * linear, or at a kink. */
 static bound
-piece_apart(const node_pass *p, const step *st, const factor *w, const number *a, const interval *slope)
+piece_apart(node_pass *p, const step *st, const factor *w, const number *a, const interval *slope)
 {
+  INTERVAL(x);
   RATIONAL(apart);
   RATIONAL(lo);
   RATIONAL(hi);
@@ -161,9 +166,11 @@ piece_apart(const node_pass *p, const step *st, const factor *w, const number *a
   RATIONAL(right);
   if (a->off.m == 0)
     return (bound){0, 0};
+  p->open = p->open || p->doubles; /* which have more pieces there */
+  enclosure_get(&x, &a->x);
   bound_get(&hi, a->off);
-  mpq_sub(&lo, &a->x.lo, &hi);
-  mpq_add(&hi, &a->x.hi, &hi);
+  mpq_sub(&lo, &x.lo, &hi);
+  mpq_add(&hi, &x.hi, &hi);
   for (size_t i = 0; i <= st->n_kinks; i++) {
     const rational *from = i > 0 && mpq_cmp(&st->at[i - 1], &lo) > 0 ? &st->at[i - 1] : &lo;
     const rational *to = i < st->n_kinks && mpq_cmp(&st->at[i], &hi) < 0 ? &st->at[i] : &hi;
@@ -185,14 +192,17 @@ piece_apart(const node_pass *p, const step *st, const factor *w, const number *a
 static void
 hand_own_slope(node_pass *p, const factor *w, size_t piece, const number *g, const number *a)
 {
-  INTERVAL(none);
+  INTERVAL(x);
+  ENCLOSURE(none, p->doubles);
   RATIONAL(off);
   cotangent *to = &p->of_weight[w->at];
   bound most = bound_times(size_of(g), a->off);
   bound_get(&off, a->off);
-  if (piece == 0 && mpq_sgn(&a->x.hi) < 0)
-    hand_product(p, to, g, a, w->coef);
-  else if (mpq_cmp(&a->x.lo, &off) < 0)
+  enclosure_get(&x, &a->x);
+  p->open = p->open || (p->doubles && a->off.m > 0);
+  if (piece == 0 && mpq_sgn(&x.hi) < 0)
+    hand_product(p, to, g, a, mpq_sgn(w->coef) < 0);
+  else if (mpq_cmp(&x.lo, &off) < 0)
     node_hand(p, to, &none, most, most);
 }
 
@@ -204,10 +214,16 @@ back_piece(node_pass *p, const step *st, size_t e, const number *g)
   const number *a = node_read(p, x, e % p->n);
   size_t piece = node_piece(st, &a->x);
   cotangent *to = node_target(p, x, e % p->n);
-  INTERVAL(slope);
-  slope_at(&slope, p, st, w, piece, &a->x);
+  INTERVAL(between);
+  ENCLOSURE(slope, p->doubles);
+  p->ended = p->ended || piece == NONE;
+  if (p->ended)
+    return;
+  slope_at(&between, p, st, w, piece, &a->x);
+  enclosure_put(&slope, &between);
+  bound apart = to != NULL ? piece_apart(p, st, w, a, &between) : (bound){0, 0};
   if (to != NULL)
-    hand_slope(p, to, g, &slope, piece_apart(p, st, w, a, &slope), node_steepest(st, w, size_of(a)));
+    hand_slope(p, to, g, &slope, apart, node_steepest(st, w, size_of(a)));
   if (p->weight != NULL && w->w == p->weight)
     hand_own_slope(p, w, piece, g, a);
 }
@@ -237,10 +253,10 @@ back_function(node_pass *p, const step *st, size_t e, const number *g)
   bool domain = function_has_domain(st->of);
   p->open = p->open || y->open;
   cotangent *to = node_target(p, x, e % p->n);
-  INTERVAL(slope);
+  ENCLOSURE(slope, p->doubles);
   if (to == NULL)
     return;
-  function_slope(&slope, st->of, &a->x);
+  enclosure_slope(&slope, st->of, &a->x);
   bound size = least_size(&slope), apart = st->of == F_EXP ? y->off : a->off;
   if (domain)
     apart = domain_apart(p, st, a, y, size);
@@ -254,12 +270,13 @@ back_function(node_pass *p, const step *st, size_t e, const number *g)
 static void
 back_over_root(node_pass *p, const step *st, size_t e, const number *g)
 {
-  const interval *root = &st->root[st->factors[st->factor_row[e / p->n]].at];
+  ENCLOSURE(root, p->doubles);
   cotangent *to = node_target(p, st->sources[st->source_row[e / p->n]], e % p->n);
   bound apart = {0, 0};
-  node_round(p, &apart, SPARE_COMPOSED, least_size(root));
+  enclosure_put(&root, &st->root[st->factors[st->factor_row[e / p->n]].at]);
+  node_round(p, &apart, SPARE_COMPOSED, least_size(&root));
   if (to != NULL)
-    hand_slope(p, to, g, root, apart, (bound){0, 0});
+    hand_slope(p, to, g, &root, apart, (bound){0, 0});
 }
 
 /* ---- A step */
@@ -268,11 +285,11 @@ number *
 node_settle(node_pass *p, size_t s)
 {
   size_t n = p->r->p->net->steps[s].n * p->n;
-  number *h = number_new(n);
+  number *h = number_new(n, p->doubles);
   for (size_t e = 0; e < n && p->back[s] != NULL; e++) {
     const cotangent *from = &p->back[s][e];
     p->open = from->open;
-    interval_add(&h[e].x, &from->x, &plus_one);
+    enclosure_copy(&h[e].x, &from->x);
     h[e].off = from->off;
     if (from->terms > 0 && !number_is_nothing(&h[e], from->mass))
       node_round(p, &h[e].off, from->terms + SPARE_COMPOSED, from->mass);

@@ -8,26 +8,21 @@
   16384 /* bits of an exact number: those of float64 have 2100, products of three of them three times as many */
 
 number *
-number_new(size_t n)
+number_new(size_t n, bool doubles)
 {
   number *y = allocate(n, sizeof *y);
-  for (size_t i = 0; i < n; i++)
-    y[i] = (number){.x = interval_nought()};
+  interval *z = doubles ? NULL : intervals(n);
+  for (size_t i = 0; i < n && !doubles; i++)
+    y[i].x.z = &z[i];
   return y;
 }
 
 void
 number_free(number *y, size_t n)
 {
-  for (size_t i = 0; y != NULL && i < n; i++)
-    interval_clear(&y[i].x);
+  if (y != NULL && n > 0)
+    intervals_free(y->x.z, n);
   free(y);
-}
-
-static size_t
-rational_bytes(const rational *q)
-{
-  return (mpz_size(mpq_numref(q)) + mpz_size(mpq_denref(q))) * sizeof(mp_limb_t);
 }
 
 size_t
@@ -35,35 +30,37 @@ number_bytes(const number *y, size_t n)
 {
   size_t all = n * sizeof *y;
   for (size_t i = 0; i < n; i++)
-    all += rational_bytes(&y[i].x.lo) + rational_bytes(&y[i].x.hi);
+    all += enclosure_bytes(&y[i].x);
   return all;
 }
 
 cotangent *
-cotangents_new(size_t n)
+cotangents_new(size_t n, bool doubles)
 {
   cotangent *h = allocate(n, sizeof *h);
-  for (size_t i = 0; i < n; i++)
-    h[i] = (cotangent){.x = interval_nought()};
+  interval *z = doubles ? NULL : intervals(n);
+  for (size_t i = 0; i < n && !doubles; i++)
+    h[i].x.z = &z[i];
   return h;
 }
 
 void
 cotangents_free(cotangent *h, size_t n)
 {
-  for (size_t i = 0; h != NULL && i < n; i++)
-    interval_clear(&h[i].x);
+  if (h != NULL && n > 0)
+    intervals_free(h->x.z, n);
   free(h);
 }
 
 /* What is squared time and again, of what was not recorded, would have twice as many bits each time. */
 void
-number_round(interval *x)
+number_round(enclosure *of)
 {
-  size_t bits = mpz_sizeinbase(mpq_numref(&x->lo), 2) + mpz_sizeinbase(mpq_denref(&x->lo), 2);
+  interval *x = of->z;
+  size_t bits = x == NULL ? 0 : mpz_sizeinbase(mpq_numref(&x->lo), 2) + mpz_sizeinbase(mpq_denref(&x->lo), 2);
   INTEGER(z);
-  if (!interval_exact(x) || bits <= MOST) {
-    interval_round(x);
+  if (x == NULL || !interval_exact(x) || bits <= MOST) {
+    enclosure_round(of);
     return;
   }
   fixed(&z, &x->lo, session_bits, false);
@@ -75,32 +72,6 @@ number_round(interval *x)
 /* ---- Bounds */
 
 bound
-least_size(const interval *x)
-{
-  if (mpq_sgn(&x->lo) > 0)
-    return bound_of(&x->lo);
-  return mpq_sgn(&x->hi) < 0 ? bound_of(&x->hi) : (bound){0, 0};
-}
-
-void
-most_size(rational *q, const interval *x)
-{
-  RATIONAL(low);
-  mpq_abs(&low, &x->lo);
-  mpq_abs(q, &x->hi);
-  if (mpq_cmp(&low, q) > 0)
-    mpq_set(q, &low);
-}
-
-bound
-number_rest(const interval *x, bound off)
-{
-  RATIONAL(most);
-  most_size(&most, x);
-  return bound_less(bound_above(&most), off);
-}
-
-bound
 size_of(const number *y)
 {
   return bound_add(least_size(&y->x), y->off);
@@ -109,7 +80,7 @@ size_of(const number *y)
 bool
 number_is_nothing(const number *y, bound mass)
 {
-  return interval_zero(&y->x) && y->off.m == 0 && mass.m == 0;
+  return (y->x.z == NULL || interval_zero(y->x.z)) && y->off.m == 0 && mass.m == 0;
 }
 
 bool

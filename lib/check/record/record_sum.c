@@ -1,11 +1,10 @@
 /* Exact sums, and the bound on rounding. */
 #include "check/record/record_sum.h"
 #include "check/base/allocate.h"
+#include "check/base/span.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-#define LARGEST 100 /* coefficients that doubles take lie between 2^-LARGEST and 2^LARGEST, about */
 
 /* ---- Recorded numbers */
 
@@ -36,21 +35,11 @@ recorded_value(rational *q, const recorded *x, const unit *u)
 }
 
 int
-recorded_order(const recorded *x, bool minus, const recorded *y, const unit *u)
+recorded_long_order(const recorded *x, bool minus, const recorded *y, const unit *u)
 {
-  double d = minus ? -x->d : x->d;
   INTEGER(z);
-  if (!isnan(d) && !isnan(y->d))
-    return (d > y->d) - (d < y->d);
   (minus ? mpz_neg : mpz_set)(&z, recorded_integer(x, u));
   return mpz_cmp(&z, recorded_integer(y, u));
-}
-
-double
-number_in_double(const rational *q)
-{
-  long size = (long)mpz_sizeinbase(mpq_numref(q), 2) - (long)mpz_sizeinbase(mpq_denref(q), 2);
-  return labs(size) < LARGEST ? mpq_get_d(q) : NAN;
 }
 
 /* ---- Types */

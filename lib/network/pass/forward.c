@@ -260,8 +260,10 @@ run_piecewise(clarke_forward *f, const clarke_step *s, clarke_error *err)
     if (f->piece[i] == NULL)
       return clarke_no_memory(err);
     status = clarke_sign_decide(f->piece[i], &f->open, f->constants, s, x, err);
-    if (status == CLARKE_OK && !f->replaced)
+    if (status == CLARKE_OK && !f->replaced) {
       find_zeros(f, i);
+      clarke_sign_by_factors(f, i);
+    }
   }
   if (status == CLARKE_OK)
     status = clarke_piecewise_apply(&f->value[s->out], f->constants, s, x, f->piece[i], err);

@@ -130,7 +130,7 @@ clarke_margin_of(double *least, double *most, const clarke_graph *g, const clark
     margin_of_kinked(least, most, g, s, x, place, i, j);
 }
 
-/* distance = the smaller of itself and |value - other| - radius; *nearer: it is the latter. */
+/* distance = the smaller of itself and |value - other| - radius, which is 0 at least; *nearer: it is the latter. */
 static bool
 take_exactly(mpq_t distance, bool first, const mpq_t value, const mpq_t other, double radius)
 {
@@ -142,6 +142,8 @@ take_exactly(mpq_t distance, bool first, const mpq_t value, const mpq_t other, d
   mpq_abs(d, d);
   mpq_set_d(r, radius);
   mpq_sub(d, d, r);
+  if (mpq_sgn(d) < 0) /* on this side of a kink by its factors */
+    mpq_set_ui(d, 0, 1);
   nearer = first || mpq_cmp(d, distance) < 0;
   if (nearer)
     mpq_set(distance, d);

@@ -1,5 +1,6 @@
 #include "network/pass/sign.h"
 
+#include "network/pass/factors.h"
 #include "network/pass/piecewise.h"
 
 #include <stdlib.h>
@@ -69,4 +70,25 @@ clarke_sign_decide(clarke_branch *piece, size_t *open, const clarke_constants *c
       piece[e] = joined(&step->pieces, piece[e]);
   free(sign);
   return CLARKE_OK;
+}
+
+void
+clarke_sign_by_factors(clarke_forward *f, size_t step)
+{
+  const clarke_step *s = &f->g->steps[step];
+  const clarke_matrix *x = &f->value[s->in[0].value];
+
+  for (size_t e = 0; e < x->rows * x->cols; e++) {
+    signed char sign[CLARKE_MAX_KINKS];
+
+    if (f->piece[step][e] != CLARKE_OPEN)
+      continue;
+    for (size_t k = 0; k < s->pieces.n_kinks; k++) {
+      sign[k] = (signed char)clarke_matrix_compare(x, e / x->cols, e % x->cols, s->pieces.kink[k]);
+      if (sign[k] == 2 && mpq_sgn(s->pieces.kink[k]) == 0)
+        sign[k] = (signed char)clarke_factors_sign(f, s->in[0].value, e / x->cols, e % x->cols);
+    }
+    f->piece[step][e] = place(sign, 1, s->pieces.n_kinks);
+    f->open -= f->piece[step][e] != CLARKE_OPEN;
+  }
 }

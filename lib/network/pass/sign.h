@@ -10,4 +10,7 @@ clarke_status clarke_sign_decide(clarke_branch *piece, size_t *open, const clark
                                  const clarke_step *step, const clarke_matrix *x,
                                  clarke_error *err);
 
+/* An entry of the step that is open, and whose argument lies on a side of 0 by its factors (network/pass/factors.h), is open no more. */
+void clarke_sign_by_factors(clarke_forward *f, size_t step);
+
 #endif

@@ -175,8 +175,8 @@ class Again:
         if any(torch._C._functorch.is_functorch_wrapped_tensor(t) for t in tensors((args, kwargs or {}))):
             self.missed = True  # in vmap or grad: outside there is no such tensor
             return
-        call = Call(function, name, args, kwargs or {}, roots, len(self.trace.nodes), len(self.outputs))
-        call.given = [v for v in map(self.known, tensors((args, kwargs or {}))) if v is not None]
+        call = Call(function, name, args, kwargs or {}, roots, self.trace.count(), len(self.outputs))
+        self.find_given(call)
         self.calls.append(call)
         self.open = call
 
@@ -184,8 +184,17 @@ class Again:
         call, self.open = self.open, None
         if call is None:
             return
-        call.nodes, call.outputs = (call.nodes[0], len(self.trace.nodes)), (call.outputs[0], len(self.outputs))
+        call.nodes, call.outputs = (call.nodes[0], self.trace.count()), (call.outputs[0], len(self.outputs))
         call.result, call.left = result, call.held.now()
+
+    def find_given(self, call):
+        call.given = [v for v in map(self.known, tensors((call.args, call.kwargs))) if v is not None]
+
+    def told(self):
+        """The trace knows now what was met by another (repeated.py), of which nothing was changed in place."""
+        for call in self.calls:
+            self.find_given(call)
+        self.outputs = [(name, depth, [(t, self.known(t)) for t, _ in results]) for name, depth, results in self.outputs]
 
     def known(self, t):
         return self.trace.by_identity.get(id(t))

@@ -216,10 +216,10 @@ class Folder:
     def read(self):
         return DESCRIPTIONS.read(self.path)
 
-    def put(self, name, parts, hashed=True):
-        """A file that gets its name with the others. (Its entry in run.json.)"""
+    def put(self, name, parts, hashed=True, size=0):
+        """A file that gets its name with the others. (Its entry in run.json.) size: its bytes, at least."""
         self.new[name] = temporary(self.at(name))
-        digest = write(self.new[name], parts, hashed)
+        digest = write(self.new[name], parts, hashed, size)
         return {"file": name} | ({"sha256": digest} if hashed else {})
 
     def commit(self, run, before=None, known=None):

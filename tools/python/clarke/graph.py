@@ -6,6 +6,7 @@ input nor on a parameter (numbers, buffers, a mask that was drawn) is a Constant
 import itertools
 from dataclasses import dataclass, field
 
+import numpy as np
 import torch
 from onnx import TensorProto, helper
 
@@ -13,7 +14,7 @@ from . import axes, functions, fused, images, leaps, losses, matrices, norms, pl
 from .activations import clamp
 from .axes import BESIDE, DIFFERENCES, WEIGHS
 from .files import raw
-from .jumps import HELD, crossed, deciding, require_clear
+from .jumps import DRAWN, HELD, crossed, deciding, require_clear
 from .kinks import number
 from .masks import require_softmax
 from .operators import LOSSES, OPERATORS
@@ -47,10 +48,37 @@ def node_proto(op, inputs, name, outputs, domain, attributes, texts):
     return made
 
 
-def tensor_proto(name, t):
+SHORT = 64  # bytes of a constant's numbers, which the next step has, too
+
+
+def constant_proto(name, kind, shape, numbers):
+    """A constant's node, of its numbers' bytes. It is shared by graphs, if it is short."""
+    key = name, kind, shape, numbers
+    made = MADE.get(key) if len(numbers) <= SHORT else None
+    if made is None:
+        made = helper.make_node("Constant", [], [name], name, value=helper.make_tensor(name, kind, shape, numbers, raw=True))
+        if len(numbers) <= SHORT:
+            if len(MADE) == 10000:
+                MADE.clear()
+            MADE[key] = made
+    return made
+
+
+def is_shared(node):
+    """Have later steps the same node?"""
+    return len(node.metadata_props) > 0 or (node.op_type == "Constant" and len(node.attribute[0].t.raw_data) <= SHORT)
+
+
+def proto_of(name, t):
+    """Type, shape and bytes."""
     if t.dtype not in ONNX_TYPE:
         raise Refused(name, f"a tensor of type {t.dtype}", "give it a floating-point type to 64 bits, or one of whole numbers")
-    return helper.make_tensor(name, ONNX_TYPE[t.dtype], list(t.shape), bytes(raw(t)), raw=True)
+    return ONNX_TYPE[t.dtype], tuple(t.shape), bytes(raw(t))
+
+
+def tensor_proto(name, t):
+    kind, shape, numbers = proto_of(name, t)
+    return helper.make_tensor(name, kind, shape, numbers, raw=True)
 
 
 @dataclass
@@ -88,6 +116,8 @@ class Graph:
     shares: dict = field(default_factory=dict)  # by the identity of logarithms of which some are minus infinity: what they are of
     moving: set = field(default_factory=set)  # values that depend on x or a parameter, by identity
     surrogates: list = field(default_factory=list)  # where AD differentiates another function, in words (surrogates.py)
+    others: list = field(default_factory=list)  # the lines that read what is trained, and no parameter of the model,
+    held: set = field(default_factory=set)  # and their names
     constants: list = field(default_factory=list)  # what of the parameters is no variable of the step, in words
     readers: list = field(default_factory=list)  # the trace's nodes that are written
     branches: list = field(default_factory=list)  # lines of comparisons whose outcome is data
@@ -224,11 +254,11 @@ class Graph:
 
     def constant(self, t):
         name = self.fresh(f"{self.current.module}/constant" if self.current.module else "constant")
-        self.nodes.append(helper.make_node("Constant", [], [name], name, value=tensor_proto(name, t)))
+        self.nodes.append(constant_proto(name, *proto_of(name, t)))
         return name
 
     def integers(self, numbers):
-        return self.constant(torch.tensor(list(numbers), dtype=torch.int64))
+        return self.constant(torch.from_numpy(np.array(list(numbers), np.int64)))
 
     def scalar(self, number, like):
         """A number as an operator on tensors of that type has it."""
@@ -281,7 +311,8 @@ class Graph:
             self.branches += [node.source for node in leaps]
             for node in cuts:
                 if parameters_behind(node, self.parameters):
-                    self.surrogate(node, "a constant to AD, as autograd does not see it (detach, or no_grad)")
+                    self.surrogate(node, "what was drawn is a constant to AD" if node.name in DRAWN else
+                                   "a constant to AD, as autograd does not see it (detach, or no_grad)")
         return value.tensor.detach()
 
     def settle(self, value):
@@ -349,15 +380,39 @@ class Graph:
             return "x"
         if id(value) in self.moving and value.node is not None and value.requires_grad:
             self.refuse("it reads what is computed from what is trained, and is no number of the graph (places, or a mask)", COMPOSE)
+        if self.is_elsewhere(value):
+            return self.elsewhere(value)
         if value.requires_grad:
-            self.refuse("it reads a tensor that requires a gradient and is no parameter of the model",
-                        "make it a parameter of the model (register_parameter), record a module that has all that is trained, or detach it")
+            self.refuse(*NOT_OURS)
         numbers = self.numbers(value)
         if self.is_beside(value):
             return self.beside(self.arguments.get(id(value), "data"), numbers)
         if id(value) in self.moving or trained(value) or (self.whole and self.of_buffer(value) is None):
             return self.data(self.arguments.get(id(value), "detached" if trained(value) else "data"), numbers)
         return self.constant(numbers)
+
+
+    def is_elsewhere(self, value):
+        """Is it trained, but by another than this model: a critic, a discriminator? It has no memory with the model's parameters."""
+        t = value.of
+        if value.node is not None or not value.requires_grad or t is None or not t.is_leaf:
+            return False
+        own = {p.untyped_storage().data_ptr() for p in (*self.parameters.values(), *self.buffers.values())}
+        return t.untyped_storage().data_ptr() not in own
+
+    def elsewhere(self, value):
+        """It is held as it is, as a parameter of the model that is not trained."""
+        self.others.append(self.current.source)
+        name = self.fresh("elsewhere")
+        self.held.add(name)
+        return self.initializer(name, value.tensor.detach().clone())
+
+    def tell_elsewhere(self):
+        """That there is such; and some of the model's own is trained."""
+        if self.others and not any(self.parameters[name].requires_grad for name in self.initializers if name in self.parameters):
+            self.refuse(*NOT_OURS)
+        if self.others:
+            self.constants.append(f"{len(self.others)} tensors are trained, and not by this model, at {', '.join(dict.fromkeys(self.others))}: constants here (elsewhere)")
 
 
 def same_place(a, b):
@@ -434,12 +489,18 @@ def data_of(graph, nodes):
     return [v for v in read if all(v.of is not p for p in graph.parameters.values())]
 
 
+def computed_of(nodes):
+    """What was computed, or drawn, in the block, and depends on nothing that is trained, where what does reads it."""
+    read = [v for n in nodes if any(map(trained, values_in(n.results))) for v in n.reads]
+    return [v for v in read if v.node is not None and v.tensor.dim() > 0 and v.tensor.is_floating_point() and not trained(v)]
+
+
 def find_input(graph, loss, nodes, given):
     """x: what the model was called with. Of several, in a graph without a batch axis, the first that holds floats."""
     last = None if graph.whole else loss.node
     read = {id(v) for n in nodes if n is not last for v in n.reads}
     read.update(id(v) for v in values_in(loss.node.args[:1]))  # the target may be the input, too
-    used = [v for v in given if id(v) in read] or (data_of(graph, nodes) if graph.whole else [])
+    used = [v for v in given if id(v) in read] or (data_of(graph, nodes) or computed_of(nodes) if graph.whole else [])
     apart = used and not graph.whole and any(v.tensor.dim() == 0 or v.tensor.shape[:1] != used[0].tensor.shape[:1] for v in used)
     if apart:
         raise Unbatched
@@ -523,6 +584,8 @@ def varying(nodes, x):
     return out
 
 
+NOT_OURS = ("it reads a tensor that requires a gradient and is no parameter of the model",
+            "make it a parameter of the model (register_parameter), record a module that has all that is trained, or detach it")
 MOST_ONES = 1 << 22  # entries of x, where it holds places of rows
 # Whose data are of the result's shape.
 ENTRYWISE = {"where", "masked_fill", "native_dropout", "embedding"}
@@ -652,6 +715,7 @@ def write_as(whole, trace, parameters, buffers, given, arguments, first=False):
     if not whole:
         find_target(graph, loss, given)
     find_input(graph, loss, nodes, given)
+    given = [*given, graph.x]  # which may have been computed in the block
     graph.moving = varying(nodes, graph.x)
     numbers = numbers_among(graph, nodes)
     found = needed(loss, given, numbers)
@@ -664,6 +728,7 @@ def write_as(whole, trace, parameters, buffers, given, arguments, first=False):
     for node in nodes:
         if id(node) not in last:
             attempted(graph, write_node, node)
+    graph.tell_elsewhere()
     graph.loss, graph.loss_dtype = attempted(graph, write_loss, loss), loss.tensor.dtype
     return graph, loss, factors
 

@@ -36,6 +36,8 @@ WITHOUT_POLES = {"sub", "mul", "mm", "addmm", "bmm", "convolution", "view", "res
 WITH_POLES = ("div", "addcdiv", "reciprocal", "pow", "rsqrt", "log", "tan", "atanh", "linalg", "_linalg")  # how names begin
 # What has nothing of the numbers but shapes and types; or tells only whether they are numbers.
 EMPTY = {"empty_like", "zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full", "new_empty", "isnan", "isinf"}
+# Numbers that are drawn, perhaps with trained weights. To AD they are constants, as distributions draw them (without gradients).
+DRAWN = {"multinomial", "normal", "bernoulli", "poisson", "binomial", "_standard_gamma", "_sample_dirichlet"}
 LENGTHS = {"_pack_padded_sequence", "_pad_packed_sequence"}  # whose second result tells how long sequences are, which is data
 # Whose result's shape depends on numbers, so that Python reads them without a word.
 SHAPES = {"nonzero", "_unique", "_unique2", "unique_dim", "unique_consecutive", "unique_dim_consecutive", "bincount", "repeat_interleave"}
@@ -45,6 +47,10 @@ def is_empty(value):
     """Has it nothing of the numbers that its operator reads, but for shapes, types and lengths?"""
     node = value.node
     return node.name in EMPTY or (node.name in LENGTHS and value is node.results[1])
+
+
+def is_drawn(value):
+    return value.node.name in DRAWN and not value.requires_grad
 
 
 def deciding(node):
@@ -152,7 +158,7 @@ def is_constant(value, trained):
         v = rest.pop()
         if v.node is None:
             return False
-        if not is_empty(v) and not is_leap(v):
+        if not is_empty(v) and not is_leap(v) and not is_drawn(v):
             more = [r for r in v.node.reads if id(r) not in seen and trained(r)]
             seen.update(map(id, more))
             rest += more
@@ -165,7 +171,7 @@ def crossed(value):
     while rest:
         value = rest.pop()
         node = value.node
-        if node is None or is_empty(value):
+        if node is None or is_empty(value) or is_drawn(value):
             continue
         if is_leap(value) or not (is_steady(node) or node.name in MAKERS):
             yield node

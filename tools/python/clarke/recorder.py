@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import ctypes
-import functools
 import inspect
 import math
 import os
@@ -10,6 +9,8 @@ import platform
 import sys
 import threading
 import traceback
+import types
+import weakref
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from fractions import Fraction
 from typing import Callable, Sequence
@@ -21,13 +22,13 @@ from torch.optim.swa_utils import AveragedModel
 from torch.overrides import _get_current_function_mode_stack
 from torch.utils._python_dispatch import _disable_current_modes, _get_current_dispatch_mode_stack
 
+from . import fingerprint, kinks, outside, repeated, replay, statistics, updates
 from . import graph as graphs
-from . import kinks, outside, replay, statistics, updates
 from . import model as models
 from . import trees as trees_of
 from .again import Again, keywords
 from .axes import RECURRENT
-from .files import array, npz, raw, safetensors
+from .files import array, npz, raw, safetensors, size_of
 from .folder import Folder, surely
 from .hooks import Hooks
 from .precision import of_products, precision
@@ -172,9 +173,16 @@ def optimizer_entry(optimizer):
             "groups": [{k: v for k, v in g.items() if isinstance(v, plain)} for g in optimizer.param_groups]}
 
 
-@functools.lru_cache(maxsize=64)
+SIGNATURES = weakref.WeakKeyDictionary()  # by functions, of which one may hold its model
+
+
 def signature_of(function):
-    return inspect.signature(function)
+    if not isinstance(function, types.FunctionType):
+        return inspect.signature(function)
+    found = SIGNATURES.get(function)
+    if found is None:
+        found = SIGNATURES[function] = inspect.signature(function)
+    return found
 
 
 def arguments(forward, args, kwargs):
@@ -227,7 +235,8 @@ class record:
     buffers and the batch may be changed through numpy. `trees`: the orders of summation are asked for, too, and written.
     `accumulate`: gradients that parameters have already are put aside while the backward pass runs, and its own are added to them:
     micro-batches of one optimizer's step, each recorded.
-    `again`: at the end the modules' calls are run once more, at moved parameters, and compared with what was recorded (again.py);
+    `again`: at the end the modules' calls are run once more, at moved parameters, and compared with what was recorded (again.py), unless enough steps of
+    the same program were (fingerprint.py);
     or a function that gives the loss again, which is run in their place; False: nothing is, and the report says so.
     """
 
@@ -245,6 +254,7 @@ class record:
         self.again, self.loss_again = Again(self.trace) if again else None, again if callable(again) else None
         self.hooks, self.modes, self.thread, self.trees, self.ran, self.added = [], [], None, trees, None, []
         self.compares, self.like, self.program = False, None, None  # is a step before, or a later one, compared with this? the programs (repeated.py)
+        self.known = self.seen = None  # the program by its fingerprint, and that
         if trees and (light or background):
             raise ValueError("trees are of the nodes' numbers, and asked for in the step's own thread: leave light and background False")
         if trees:
@@ -278,12 +288,17 @@ class record:
             if type(module).__name__ == "OptimizedModule" or getattr(module, "_compiled_call_impl", None) is not None:
                 raise Refused(name or "the model", "it is compiled (torch.compile): its operators cannot be seen", "record the module itself")
         for name, p in self.parameters.items():
-            if p.grad is not None and not self.accumulate and bool((dense(p.grad) != 0).any()):
-                raise Refused(name, "it has a gradient already, and a record is of one backward pass",
-                              "zero_grad first, or accumulate=True where gradients are added up")
             if p.grad is not None and self.accumulate and p._post_accumulate_grad_hooks:
                 raise Refused(name, "it has a gradient already, and a hook that is run when more is added to it (register_post_accumulate_grad_hook): in a "
                               "record it would see this pass's alone", "zero_grad first, or take the hook away")
+
+    def require_no_gradients(self):
+        """As the backward pass begins: most loops set them to 0 just before it, in the block."""
+        for name, p in self.parameters.items():
+            if p.grad is not None and bool((dense(p.grad.detach()) != 0).any()):
+                self.trace.refusals.append(Refused(name, "it has a gradient already, and a record is of one backward pass",
+                                                   "zero_grad before it, or accumulate=True where gradients are added up"))
+                return
 
     def require_apart(self):
         several = self.optimizer if isinstance(self.optimizer, (list, tuple)) else []
@@ -309,6 +324,8 @@ class record:
         self.trace.homes = {id(p): place(p) for p in self.parameters.values()}
         self.fresh = all(p.grad is None for p in self.parameters.values())  # so nobody has an array of gradients' memory, unless a hook takes one
         self.base = torch.autograd._get_sequence_nr()
+        if not self.compares and self.may_repeat():
+            self.compares, self.like = True, repeated.last(self)
         if self.like is not None and self.like.holds(self):
             self.trace.repeated = Repeated(self.like, self)
         self.hooks.append(model.register_forward_pre_hook(self.enter_model, with_kwargs=True, prepend=True))
@@ -356,7 +373,9 @@ class record:
                                   "set it before the block, once")
         self.trained = {name for name, p in self.parameters.items() if p.requires_grad}
         self.fresh = self.fresh and all(p.grad is None for p in self.parameters.values())
-        if self.accumulate:  # not before: a zero_grad in the block is of these gradients
+        if not self.accumulate:
+            self.require_no_gradients()
+        else:  # not before: a zero_grad in the block is of these gradients
             self.aside = {p: p.grad for p in self.parameters.values() if p.grad is not None}
             for p in self.aside:
                 p.grad = None
@@ -424,7 +443,7 @@ class record:
         self.trace.forget()
         if self.again is not None:
             self.again.forget()
-        self.given = self.gradients = self.hooked = None
+        self.given = self.gradients = self.hooked = self.seen = None
         self.hooks, self.modes, self.differentiated = [], [], []
         self.parameters = self.buffers = self.all_names = self.modules = self.before = self.start = self.after = {}
 
@@ -468,6 +487,7 @@ class record:
         self.whole = graph.whole  # a single run, without a batch axis
         self.after = {n: t.detach().clone() if self.background else t for n, t in self.buffers.items()}
         self.program = self.program_of(graph, loss, run)
+        repeated.note(self)
         batch = self.batch(graph, copied=self.background)
         made = [update for update in self.updates if update.made]  # whose step was in the block
         if self.background:
@@ -484,9 +504,13 @@ class record:
         for why in self.trace.refusals + self.trace.functions:
             raise why
 
+    def may_repeat(self):
+        """Is there nothing about the record that no program has?"""
+        return not (self.trees or self.accumulate or self.updates or self.loss_again is not None)
+
     def program_of(self, graph, loss, run):
         """What a later step is compared with; None: nothing, or nobody asks."""
-        if not self.compares or not self.background or self.light or self.again is not None or self.append or self.accumulate or self.updates:
+        if not self.compares or not self.may_repeat() or (self.again is not None and self.known is None):
             return None
         try:
             return Program(self, graph, loss, run, self.differentiated)
@@ -495,37 +519,50 @@ class record:
 
     def write_repeated(self):
         """The record of a step that ran the program of one before. (Was it?)"""
-        repeated = self.trace.repeated
-        if self.modes[0].autocast or outside.any_broken([repeated.loss, *self.gradients.values()]):
-            repeated.tell_all()
+        ran = self.trace.repeated
+        numbers = [ran.loss, *self.gradients.values(), *(() if self.light or self.background else ran.numbers_now())]
+        if self.modes[0].autocast or outside.any_broken(numbers) or (self.again is not None and not ran.is_known_again()):
+            ran.tell_all()
             return False
-        program = repeated.program
+        program = ran.program
         for name in program.trained_in:
             self.require_gradient(name)
-        step = program.run["steps"][0] | {"step": self.step, "loss": repeated.loss.item().hex(), "files": {}}
-        repeated.keep(held)
+        step = program.run["steps"][0] | {"step": self.step, "loss": ran.loss.item().hex(), "files": {}, "again": "program" if self.again is not None else None}
+        if self.again is not None:
+            program.known.steps += 1
+            self.again.forget()
+        ran.keep(held)
         self.trace.let_go()
         self.program, self.branches, self.whole, self.after = program, [], False, {}
-        self.work = later(self.behind_repeated, {**program.run, "steps": [step]})
+        run = {**program.run, "steps": [step]}
+        if not self.background:
+            if unwritten():  # they may be of this folder, and come before
+                settle()
+            self.behind_repeated(run)
+            return True
+        self.work = later(self.behind_repeated, run)
         self.work.add_done_callback(self.unheard)
         return True
 
     def behind_repeated(self, run):
-        repeated = self.trace.repeated
+        ran, program = self.trace.repeated, self.program
         try:
-            kinks.check(repeated.asked(), installed())
+            kinks.check(ran.asked(), installed())
             with Folder(self.path) as folder:
-                run["steps"][-1]["files"] = self.put_numbers(folder, repeated.batch(), repeated.start,
-                                                             {name: self.gradients[name] for name in self.program.trained_in}, repeated.traced())
-                self.put_graph(folder, run, repeated.model())
-                folder.commit(run, known=self.program.texts(run))
+                before = self.follow(folder, run, ran) if self.append else None
+                gradients = {name: self.gradients[name] for name in program.trained_in}
+                run["steps"][-1]["files"] = self.put_numbers(folder, ran.batch(), ran.start, gradients, None if self.light else ran.traced())
+                if not self.append:
+                    self.put_graph(folder, run, ran.model())
+                folder.commit(run, before, known=None if self.append else program.texts(run))
         finally:
             self.forget()
 
     def is_outside(self, graph):
         """Is some number of the graph's no real one, beside masks of minus infinity, or some gradient between?"""
-        return any(outside.broken(v.tensor) or any(map(outside.broken, n.grad_outputs[i:i + 1]))
-                   for n, i in graph.recorded.values() for v in [n.results[i]] if id(v) not in graph.masked)
+        numbers = {id(t): t for n, i in graph.recorded.values() if id(n.results[i]) not in graph.masked
+                   for t in (n.results[i].tensor, *n.grad_outputs[i:i + 1]) if isinstance(t, torch.Tensor) and t.is_floating_point() and t.numel() > 0}
+        return outside.any_broken([t for t in numbers.values() if not t.is_meta])
 
     def is_seen(self):
         """Did Python make nothing of the step's numbers that it read?"""
@@ -585,11 +622,11 @@ class record:
     def put_numbers(self, folder, batch, parameters, gradients, traced):
         """The step's files. (Their entries in run.json.)"""
         files, base = {}, f"step-{self.step:06}"
-        files["batch"] = folder.put(f"{base}.batch.npz", npz(batch))
-        files["parameters"] = folder.put(f"{base}.parameters.safetensors", safetensors(parameters))
-        files["gradients"] = folder.put(f"{base}.gradients.safetensors", safetensors(gradients))
+        files["batch"] = folder.put(f"{base}.batch.npz", npz(batch), size=sum(a.nbytes for a in batch.values()))
+        files["parameters"] = folder.put(f"{base}.parameters.safetensors", safetensors(parameters), size=size_of(parameters))
+        files["gradients"] = folder.put(f"{base}.gradients.safetensors", safetensors(gradients), size=size_of(gradients))
         if traced is not None:
-            files["trace"] = folder.put(f"{base}.trace.safetensors", safetensors(traced), hashed=False)
+            files["trace"] = folder.put(f"{base}.trace.safetensors", safetensors(traced), hashed=False, size=size_of(traced))
         return files
 
     def put_graph(self, folder, run, parts):
@@ -616,7 +653,11 @@ class record:
         before = there[1]
         if "outside" in before:
             raise Refused(self.path, "it has a step that left the reals", FOLDER)
-        models.require_same(os.path.join(self.path, before["graph"]["file"]), before["graph"]["sha256"], graph)
+        same = os.path.join(self.path, before["graph"]["file"]), before["graph"]["sha256"]
+        if isinstance(graph, Repeated):
+            graph.require_same(*same)
+        else:
+            models.require_same(*same, graph)
         for key in run.keys() - {"graph", "steps", "nodes", "branches"}:
             if run[key] != before.get(key, {"batch_axis": True, "surrogates": [], "constants": []}.get(key)):
                 raise Refused(self.path, f"{key} is {before.get(key)} in its steps, and {run[key]} in this one", FOLDER)
@@ -628,17 +669,25 @@ class record:
 
     def begun(self, name, t):
         """What it was when the block began, which is what was read."""
-        begun = self.start.get(name, self.before.get(name))
+        begun = self.start.get(name, self.before.get(name, t))  # of what is trained elsewhere it is read
         if not same_bits(begun, t.detach()):
             raise Refused(name, "it was changed in the block, before it was read", "record the step alone")
         return begun
 
     def run_again(self):
-        """What was: the function that gives the loss, the modules' calls, or nothing."""
+        """What was: the function that gives the loss, the modules' calls, those of earlier steps of the same program, or nothing."""
         if self.again is None or not self.again.calls:
             return None
+        self.seen = fingerprint.Fingerprint(self) if self.loss_again is None else None
+        self.known = program = self.seen and fingerprint.program_of(self.seen)
+        if program is not None and not program.is_due():
+            program.steps += 1
+            self.again.forget()
+            return "program"
         trained = [self.parameters[name] for name in sorted(self.trained)]
         self.again.check(self.trace.loss, trained, list(self.buffers.values()), self.branches)
+        if program is not None:
+            program.steps += 1
         return None if self.again.missed else "loss" if self.loss_again is not None else "calls"
 
     def require_inputs(self, given):
@@ -677,16 +726,22 @@ class record:
         masks = {n for n, t in self.before.items() if not bool(torch.isfinite(t).all()) and same_bits(t, self.after[n].detach())}
         tensors = {f"before/{n}": t for n, t in self.before.items() if n not in masks}
         tensors |= {f"after/{n}": t for n, t in self.after.items() if n not in masks}
+        elsewhere = bool(graph.held)
         for name, (node, i) in graph.recorded.items():
             if graph.names.get(id(node.results[i])) != name:
                 continue
             if id(node.results[i]) not in graph.masked:  # of those the record has no infinite entries
                 tensors[f"output/{name}"] = node.results[i].tensor
-            if i < len(node.grad_outputs) and node.grad_outputs[i] is not None:
+            if i < len(node.grad_outputs) and node.grad_outputs[i] is not None and not (elsewhere and self.is_elsewhere(node.results[i])):
                 tensors[f"gradient/{name}"] = node.grad_outputs[i]
             if node.name == "max_pool2d_with_indices":
                 tensors[f"indices/{name}"] = node.results[1].tensor
         return tensors
+
+    def is_elsewhere(self, value):
+        """Is its gradient of what is trained, but not by this model?"""
+        own = [p for name, p in self.parameters.items() if name in self.trained]
+        return all(v.of is not p for n in graphs.ancestors(value).values() for v in n.reads for p in own)
 
     def factor(self, factors):
         """What the loss in the graph was multiplied by, exactly."""

@@ -10,13 +10,15 @@ A program is of operators whose graph hangs on no number of a tensor, and reads 
 import contextlib
 import copy
 import math
+import weakref
 from dataclasses import dataclass
 
 import torch
 
 from .files import array
+from .fingerprint import Fingerprint
 from .folder import text_of_entry
-from .model import Template, model_bytes
+from .model import Template, model_bytes, require_same
 from .operators import IGNORED
 from .trace import CHANGED_IN_BACKWARD, REPLACED, Node, Operator, Value, place, source_line, values_in, version, written
 
@@ -190,16 +192,18 @@ class Program:
         if loss is not trace.loss:  # it is multiplied by a number
             raise Unalike
         self.run = {**run, "steps": [dict(run["steps"][-1])]}
-        self.known, self.template = None, None
+        self.said, self.template = None, None
         self.graph = copy.copy(graph)
         self.initializers, self.trained_in = list(graph.initializers), sorted(record.trained_in(graph))
         self.graph.parameters = self.graph.buffers = self.graph.initializers = self.graph.recorded = self.graph.names = {}
         self.graph.x = self.graph.y = self.graph.current = None
         self.graph.readers, self.graph.arguments, self.graph.updates = [], {}, []
+        self.light, self.known, self.same = record.light, record.known, set()  # the last: hashes of graph.onnx that are of this graph
+        self.outputs, self.data = self.outputs_of(record), record.seen and record.seen.names_of([self.x.of, self.y.of])
         self.x, self.y = (Slot(self.numbers[id(v)]) for v in (self.x, self.y))
         addresses = {place(p)[0]: name for name, p in record.parameters.items()}
         slots = {self.numbers[id(v)]: v for n in trace.nodes for v in values_in((n.reads, n.results))}
-        self.traced = dict(self.places_of(record.everything(graph), graph, places))
+        self.traced = {} if record.light else dict(self.places_of(record.everything(graph), graph, places))
         self.kept = sorted({self.x.number, self.y.number, *self.read_later()})
         self.of_parameters = {slot: addresses[slots[slot].place[0]] for slot in self.kept if slots[slot].place[0] in addresses}
         self.numbers = None
@@ -221,9 +225,13 @@ class Program:
 
     def texts(self, run):
         """Those of entries of run.json that are the program's own."""
-        if self.known is None:
-            self.known = {key: text_of_entry(value) for key, value in self.run.items() if key not in ("graph", "steps")}
-        return {key: text for key, text in self.known.items() if run[key] is self.run[key]}
+        if self.said is None:
+            self.said = {key: text_of_entry(value) for key, value in self.run.items() if key not in ("graph", "steps")}
+        return {key: text for key, text in self.said.items() if run[key] is self.run[key]}
+
+    def outputs_of(self, record):
+        """Those of the modules, where the step is to be run again, as slots."""
+        return record.seen and [(name, depth, [value and self.numbers.get(id(value)) for _, value in results]) for name, depth, results in record.seen.outputs]
 
     def holds(self, record):
         """Is the model the same, and how PyTorch computes?"""
@@ -234,6 +242,27 @@ class Program:
 def given_values(record):
     """The values that the model was called with, by their names."""
     return {name: record.trace.by_identity.get(id(t)) for name, t in (record.given or {}).items()}
+
+
+LAST = weakref.WeakKeyDictionary()  # by the models: the programs of the steps that were recorded last, by the way to record
+
+
+def way(record):
+    return record.light, record.again is not None
+
+
+def note(record):
+    """A later record of the model may be compared with this one."""
+    if record.program is not None:
+        LAST.setdefault(record.model, {})[way(record)] = record.program
+
+
+def last(record):
+    """What a record is compared with that begins now; None: nothing. (Of one that is put into a folder of its own the operators are replayed, and one that
+    is due is run again: these need all that ran.)"""
+    found = LAST.get(record.model, {}).get(way(record))
+    replayed = not (record.light or record.background or record.append)
+    return None if found is None or replayed or (record.again is not None and found.known.is_due()) else found
 
 
 @dataclass(slots=True)
@@ -249,13 +278,14 @@ class Met:
 class Taken:
     """What autograd hands on at an operator's node. told: the trace's node, once it knows of it."""
 
-    __slots__ = ("event", "grad_outputs", "grad_inputs", "told", "at_once")
+    __slots__ = ("event", "whole", "grad_outputs", "grad_inputs", "told", "at_once")
 
-    def __init__(self, event):
-        self.event, self.grad_outputs, self.grad_inputs, self.told, self.at_once = event, None, (), None, None
+    def __init__(self, event, whole):
+        """whole: does anybody look at gradients of it?"""
+        self.event, self.whole, self.grad_outputs, self.grad_inputs, self.told, self.at_once = event, whole, None, (), None, None
 
     def keep_output(self, grads):
-        self.grad_outputs = grads  # held, so that autograd does not add to them in place
+        self.grad_outputs = grads if self.whole else ()  # held, so that autograd does not add to them in place
         if self.told is not None:
             self.told.backward += self.event.backward
             self.hold(self.at_once)
@@ -418,6 +448,8 @@ class Repeated:
         with self.marked_as_met():
             for op, args, kwargs, out, number, module, source, enabled in self.ran:
                 trace.after(op, trace.before(op, args, kwargs), out, number, module, source, enabled)
+        if self.record.again is not None:
+            self.record.again.told()
         for met in self.known.values():  # what was changed since by nobody whom the dispatcher shows is found there
             value = trace.by_identity.get(id(met.tensor))
             if value is not None and met.version is not None:
@@ -478,9 +510,10 @@ class Repeated:
         return True
 
     def hook(self, node, i):
-        taken = self.taken[i] = Taken(self.program.events[i])
+        event = self.program.events[i]
+        taken = self.taken[i] = Taken(event, event.watched or not self.program.light)
         self.trace.hooks.append(node.register_prehook(taken.keep_output))
-        if self.program.events[i].watched:
+        if event.watched:
             self.trace.hooks.append(node.register_hook(taken.keep_inputs))
 
     def given(self):
@@ -529,6 +562,25 @@ class Repeated:
 
     # ---- The record
 
+    def numbers_now(self):
+        """What is to be in the trace's file, of numbers that must be real."""
+        found = (self.tensors[at] if i is None else self.taken[at].grad_outputs[i] for at, i in self.program.traced.values())
+        return [t for t in found if t.is_floating_point() and t.numel() > 0]
+
+    def is_known_again(self):
+        """Had the step all that is looked at where one is run again, too: the modules with what they hold, their outputs, and whose the data are?"""
+        program, again = self.program, self.record.again
+        outputs = [(name, depth, [(met := self.known.get(id(t))) and met.slot for t, _ in results]) for name, depth, results in again.outputs]
+        found = Fingerprint(self.record)
+        data = found.names_of([self.tensors[program.x.number], self.tensors[program.y.number]])
+        return not again.missed and outputs == program.outputs and data == program.data and found.around() == program.known.around
+
+    def require_same(self, path, sha256):
+        """Has the folder this graph? (It is compared once.)"""
+        if sha256 not in self.program.same:
+            require_same(path, sha256, self.graph())
+            self.program.same.add(sha256)
+
     def keep(self, held):
         """Keeps the numbers of this step, which a later change does not reach, and lets go of its tensors. held: makes that of one that the step has made."""
         program, made = self.program, {}
@@ -576,10 +628,14 @@ class Repeated:
         """The tensors of the trace's file, by their names there."""
         return {name: self.numbers[at] if i is None else self.handed[at][0][i] for name, (at, i) in self.program.traced.items()}
 
+    def graph(self):
+        graph = copy.copy(self.program.graph)
+        graph.x, graph.y, graph.initializers = self.filled(self.program.x), self.filled(self.program.y), self.start
+        return graph
+
     def model(self):
         """The parts of graph.onnx."""
-        program, graph = self.program, copy.copy(self.program.graph)
-        graph.x, graph.y, graph.initializers = self.filled(program.x), self.filled(program.y), self.start
+        program, graph = self.program, self.graph()
         if program.template is None:
             program.template = Template(graph, torch.__version__)
         return program.template.parts(self.start) if program.template.fits(self.start) else [model_bytes(graph, torch.__version__)]

@@ -11,7 +11,7 @@ import torch
 from torch.nn.modules._functions import BackwardHookFunction
 from torch.utils._python_dispatch import _disable_current_modes
 
-from .jumps import EMPTY, crossed, is_leap, require_clear
+from .jumps import EMPTY, crossed, is_drawn, is_leap, require_clear
 from .operators import operator
 from .refused import SEEN, Refused
 from .replay import copied
@@ -40,7 +40,9 @@ def behind(value, where):
         node = v.node
         if node is None or node.name in EMPTY or node.name in MAKERS or not any(map(trained, node.reads)):
             continue
-        if is_leap(v):
+        if is_drawn(v):
+            cuts.append(node)
+        elif is_leap(v):
             leaps.append(node)
             require_clear(list(crossed(v)), trained, node.source)
         elif is_cut(node):

@@ -578,6 +578,10 @@ class Trace:
         elif "CppNode" in node.name():
             self.functions.append(Refused(at_function(self, node), f"the derivative is that of a Function of its own in C++, {node.name()}", COMPOSE))
 
+    def count(self):
+        """How many operators have run."""
+        return len(self.nodes) if self.repeated is None else len(self.repeated.ran)
+
     def tell(self):
         """What was seen in the place of this is told, if anything was."""
         if self.repeated is not None:

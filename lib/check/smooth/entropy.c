@@ -1,10 +1,19 @@
 /* Where a number has the derivatives d by a sample's outputs z, the cross entropy has by it the sum of (d[i] - d[y]) exp(z[i]) over
  * that of exp(z), y being the label. It is a sum over the distinct z: of exp(z) times the sum of d[i] - d[y] over the i with that z.
  * So it is 0 where all of these are. They are derivatives themselves, of rational combinations of the outputs. */
-#include "check/kernel/entropy.h"
+#include "check/smooth/entropy.h"
 #include "check/base/allocate.h"
+#include "check/base/elementary.h"
+#include "check/kernel/gradient.h"
 
 #include <stdlib.h>
+
+void
+entropy_slopes(const point *p, interval *d, size_t n, size_t sample)
+{
+  interval_softmax(d, d, n, 1, false);
+  interval_add(&d[mpz_get_ui(mpq_numref(&p->target->value[sample]))], &exactly_one, &minus_one);
+}
 
 static const interval *
 output_value(const point *p, size_t sample, size_t i)

@@ -1,9 +1,12 @@
 /* No function but 1 / x, sine, cosine and the derivatives falls anywhere: an end of the result comes from the same end of the argument. */
-#include "check/base/function.h"
+#include "check/smooth/function.h"
 
 #include "check/base/arctangent.h"
-#include "check/base/circle.h"
+#include "check/smooth/circle.h"
 #include "check/base/erf.h"
+#include "check/kernel/near_step.h"
+
+#define MOST_ARGUMENT 15 /* of near values: below 2^15 */
 
 /* ---- Exponentials */
 
@@ -128,29 +131,6 @@ elu_slope_end(rational *end, const rational *t, bool up)
     mpq_set(end, &plus_one);
   else
     exponential(end, t, up);
-}
-
-/* ---- Functions with a domain */
-
-const char *
-function_name(function f)
-{
-  static const char *const names[] = {"exp",   "erf",   "softplus", "normal",     "normal-tanh", "elu",
-                                      "sin",   "cos",   "atan",     "reciprocal", "root",        "log",
-                                      "above", "floor", "round",    "truncate",   "held"};
-  return names[f];
-}
-
-bool
-function_has_domain(function f)
-{
-  return f >= F_RECIPROCAL;
-}
-
-bool
-function_jumps(function f)
-{
-  return f >= F_ABOVE;
 }
 
 /* ---- Functions that jump: the value at a number is that of both ends */
@@ -391,4 +371,27 @@ function_slope(interval *y, function f, const interval *x)
   }
   interval_set(y, &t.lo, &t.hi);
   interval_round(y);
+}
+
+/* ---- Near values */
+
+bool
+function_near(const point *p, near *v, size_t s, size_t sample)
+{
+  const step *st = &p->net->steps[s];
+  const unsigned long own = session_bits;
+  bool known = st->of != F_LOG && st->of != F_SOFTPLUS; /* whose logarithms are slow */
+  INTERVAL(x);
+  for (size_t e = sample; e < entries(p, s) && known; e += p->net->apart) {
+    near_interval(p, v, read_by(p, st, e), e, &x);
+    known =
+        function_holds(st->of, &x, st->still) && magnitude(&x.lo) <= MOST_ARGUMENT && magnitude(&x.hi) <= MOST_ARGUMENT;
+    if (!known)
+      break;
+    session_set_bits(p->net->near_bits);
+    function_value(&x, st->of, &x);
+    session_set_bits(own);
+    near_put(p, &v[s], e, &x);
+  }
+  return known;
 }

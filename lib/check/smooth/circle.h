@@ -1,6 +1,6 @@
 /* Sine and cosine. */
-#ifndef CLARKE_KERNEL_CIRCLE_H
-#define CLARKE_KERNEL_CIRCLE_H
+#ifndef CLARKE_SMOOTH_CIRCLE_H
+#define CLARKE_SMOOTH_CIRCLE_H
 
 #include "check/base/value.h"
 

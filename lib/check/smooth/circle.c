@@ -1,5 +1,5 @@
 /* Sine and cosine of an angle in fixed point: series of a small part of it, which is then doubled again. */
-#include "check/base/circle.h"
+#include "check/smooth/circle.h"
 
 #define MOST_BITS 4001 /* of an angle before the point */
 #define SMALL 4        /* the series are taken below 2^-4 */
