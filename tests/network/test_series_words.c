@@ -134,7 +134,7 @@ START_TEST(matrices)
   const clarke_function function = _i == 0 ? CLARKE_ERF : CLARKE_NORMAL;
   size_t near = 0;
 
-  for (size_t round = 0; round < draw_count(1500); round++) {
+  for (size_t round = 0; round < draw_count(600); round++) {
     const long bits = precision[draw_below(&state, sizeof precision / sizeof *precision)];
     clarke_matrix x, y;
 
@@ -154,7 +154,7 @@ START_TEST(matrices)
     clarke_matrix_clear(&y);
   }
   printf("series of words: %zu entries near\n", near);
-  ck_assert_uint_gt(near, draw_count(2000));
+  ck_assert_uint_gt(near, draw_count(800));
 }
 END_TEST
 
