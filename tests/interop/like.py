@@ -55,6 +55,16 @@ def falls():
 
 number = 3
 '''
+KERAS = '''
+import keras
+
+def net(more=()):
+    keras.utils.set_random_seed(3)
+    return keras.Sequential([keras.Input((4,)), keras.layers.Dense(5, activation="relu"), keras.layers.Dropout(0.5), *more, keras.layers.Dense(3)])
+
+def wider():
+    return net([keras.layers.Dense(5)])
+'''
 failed = 0
 
 
@@ -213,6 +223,17 @@ with tempfile.TemporaryDirectory() as scratch:
             saved.compute_loss(y=torch.from_numpy(y), y_pred=saved(torch.from_numpy(x))).backward()
             theirs = sorted(p.grad.abs().sum().item() for p in saved.parameters())
             expect(np.allclose(sorted(np.abs(g).sum() for g in held.values()), theirs, rtol=1e-4), f"{file}: another gradient")
+        Path(scratch, "knets.py").write_text(KERAS)
+        import knets
+        for file in "net.weights.h5", "wider.weights.h5":
+            (knets.net() if file[0] == "n" else knets.wider()).save_weights(Path(scratch, file))
+        status, out, error = like(scratch, "knets:net", "net.weights.h5", "b.npz", "weights-run")
+        expect(status == 0, f"weights of Keras: {status} {error}")
+        for name, file, says in [("knets:wider", "net.weights.h5", "is no checkpoint of knets:wider"), ("knets:net", "wider.weights.h5", "is no checkpoint of knets:net"),
+                                 ("knets:net", "net.h5", "has the network in it"), ("keras", "net.weights.h5", "has weights alone"),
+                                 ("nets:net", "net.weights.h5", "returns no network of Keras, but Sequential"), ("knets:net", "no.h5", "h5py reads no HDF5 file there")]:
+            status, out, error = like(scratch, name, file, "b.npz", "refused")
+            expect(status == 2 and says in error and not Path(scratch, "refused").exists(), f"{name} {file}: {status} {out} {error}")
         status, out, error = like(scratch, "keras", "bare.keras", "b.npz", "refused")
         expect(status == 2 and "--loss says which is meant" in error, f"bare.keras: {status} {out} {error}")
         status, out, error = like(scratch, "keras", "plain.pth", "b.npz", "refused")

@@ -6,8 +6,8 @@
 The name is torchvision.MODEL, timm.MODEL, transformers.CLASS, or MODULE:FUNCTION, which returns a network when it is called. The weights
 must be that network's, all of them and no others. A classifier's number of classes is the checkpoint's. Of transformers the checkpoint is
 a folder as save_pretrained writes it, or a file in one: config.json there says what the network is. The name keras is for .keras and .h5
-files, which have the network in them: Keras computes it with PyTorch, with the loss it was compiled with. `clarke audit --like` is this
-command.
+files, which have the network in them: Keras computes it with PyTorch, with the loss it was compiled with. Where save_weights wrote an .h5 file,
+FUNCTION returns Keras' network. `clarke audit --like` is this command.
 """
 
 import argparse
@@ -102,12 +102,57 @@ def of_transformers(name, model, path):
         raise Unlike(f"{name}: {os.path.join(folder, 'config.json')} makes no such network: {e}") from e
 
 
-def of_keras(path):
-    """A network that Keras saved, its loss and optimizer with it; PyTorch computes it."""
+def keras_with_torch(path):
+    """Keras, which PyTorch is to compute for."""
     os.environ["KERAS_BACKEND"] = "torch"
     keras = imported("keras", path)
     if keras.backend.backend() != "torch":
         raise Unlike(f"{path}: Keras computes with {keras.backend.backend()} here; expected torch")
+    return keras
+
+
+def held_weights(path):
+    """How many arrays a file of HDF5 has for a network's layers; None where it has a network in it."""
+    h5py, n = imported("h5py", path), []
+
+    def count(name, held):
+        parts = name.split("/")
+        if isinstance(held, h5py.Dataset) and parts[0] not in ("optimizer", "optimizer_weights") and "seed_generator" not in parts:
+            n.append(name)
+
+    try:
+        with h5py.File(path, "r") as file:
+            if "model_config" in file.attrs:
+                return None
+            file.visititems(count)
+    except OSError as e:
+        raise Unlike(f"{path}: h5py reads no HDF5 file there: {e}") from e
+    return len(n)
+
+
+def of_keras_weights(name, path):
+    """The network that MODULE:FUNCTION returns, with the weights that Keras' save_weights wrote: all of them, and no others."""
+    keras_with_torch(path)
+    model = maker(name, path)(None)
+    if not isinstance(model, torch.nn.Module) or not hasattr(model, "load_weights"):
+        raise Unlike(f"{path} has weights of Keras, and {name} returns no network of Keras, but {type(model).__name__}")
+    held = held_weights(path)
+    if held is None:
+        raise Unlike(f"{path} has the network in it: ask with --like keras")
+    try:
+        model.load_weights(path)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as e:
+        raise Unlike(f"{path} is no checkpoint of {name}: Keras says {str(e).splitlines()[0]}") from e
+    if held != len(model.weights):
+        raise Unlike(f"{path} is no checkpoint of {name}: it has {held} arrays, and the network {len(model.weights)}")
+    return model
+
+
+def of_keras(path):
+    """A network that Keras saved, its loss and optimizer with it; PyTorch computes it."""
+    keras = keras_with_torch(path)
+    if path.endswith(".h5") and held_weights(path) is not None:
+        raise Unlike(f"{path} has weights alone, and no network: give MODULE:FUNCTION, which returns Keras' network, in the place of keras")
     try:
         model = keras.saving.load_model(path, safe_mode=True)
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as e:
@@ -184,6 +229,8 @@ def network(name, path):
     """The network of that name, with the weights of the checkpoint."""
     if name == "keras":
         return of_keras(path)
+    if ":" in name and path.endswith(".h5"):
+        return of_keras_weights(name, path)
     held, make = weights(path), maker(name, path)
     last = list(held.values())[-1]
     model = make(None)
