@@ -156,7 +156,68 @@ lower_fold(clarke_lowering *low, clarke_error *err)
   return clarke_inner_done(low, 0, x, err);
 }
 
+/* --- AffineGrid: where theta puts the places of an image, from -1 to 1 along each axis. --- */
+
+/* Rows x, y[, z], 1 for all places, as whole numbers: *scale has what they are divided by. */
+static clarke_status
+make_places(clarke_lowering *low, const int64_t *image, size_t n, bool corners, size_t *places, size_t *scale, clarke_error *err)
+{
+  size_t dims[2] = {1, n + 1};
+  clarke_status status;
+
+  for (size_t a = 0; a < n; a++) {
+    if (image[a] < 1 + corners || (size_t)image[a] > CLARKE_MAX_MAP / (dims[0] * (n + 1)))
+      return clarke_lower_fail(low, err, "the size has %lld; expected %d or more, and not too many places in all", (long long)image[a], 1 + corners);
+    dims[0] *= (size_t)image[a];
+  }
+  status = clarke_lower_made(low, 1, &dims[1], scale, err);
+  if (status == CLARKE_OK)
+    status = clarke_lower_made(low, 2, dims, places, err);
+  for (size_t a = 0; a <= n && status == CLARKE_OK; a++) { /* along axis n - 1 - a of the image */
+    const size_t length = a < n ? (size_t)image[n - 1 - a] : 1;
+    size_t behind = 1;
+
+    for (size_t k = n - a; a < n && k < n; k++)
+      behind *= (size_t)image[k];
+    low->graph->values[*scale].real[a] = a < n ? (double)(length - corners) : 1;
+    for (size_t row = 0; row < dims[0]; row++)
+      low->graph->values[*places].real[row * (n + 1) + a] =
+        a < n ? 2 * (double)(row / behind % length) + 1 - corners - (double)(length - corners) : 1;
+  }
+  return status;
+}
+
+static clarke_status
+lower_affine_grid(clarke_lowering *low, clarke_error *err)
+{
+  static const int64_t turned[3] = {0, 2, 1};
+  const bool corners = clarke_lower_int(low, "align_corners", 0) != 0;
+  int64_t shape[CLARKE_MAX_WHOLE];
+  const int64_t *size;
+  size_t dims[CLARKE_MAX_WHOLE], rank, count, places, scale, y;
+  clarke_status status = clarke_lower_first(low, err);
+
+  if (status == CLARKE_OK)
+    status = clarke_lower_integers(low, 1, &size, &count, err);
+  if (status != CLARKE_OK)
+    return status;
+  rank = clarke_axes_of_run(low, 0, dims);
+  if (rank != 3 || (dims[1] != 2 && dims[1] != 3) || dims[2] != dims[1] + 1 || count != dims[1] + 2 || size[0] != (int64_t)dims[0])
+    return clarke_lower_fail(low, err, "expected theta of (N, 2, 3) or (N, 3, 4), and a size of N, channels and two or three axes");
+  shape[0] = 0; /* the samples, as they are */
+  for (size_t a = 0; a < dims[1]; a++)
+    shape[a + 1] = size[a + 2];
+  shape[dims[1] + 1] = (int64_t)dims[1];
+  status = make_places(low, size + 2, dims[1], corners, &places, &scale, err);
+  if (status != CLARKE_OK)
+    return status;
+  y = clarke_inner_of(low, "Div", low->in[0], scale, err);
+  y = clarke_inner_of(low, "MatMul", places, clarke_inner_transposed(low, y, turned, 3, err), err);
+  return clarke_inner_done(low, 0, clarke_inner_reshaped(low, y, shape, dims[1] + 2, err), err);
+}
+
 const clarke_op clarke_ops_images[] = {
+  {.name = "AffineGrid", .forms = {{20, 2, 2, 1, "align_corners:b"}}, .lower = lower_affine_grid},
   {.name = "CenterCropPad", .forms = {{18, 2, 2, 1, "axes:I"}}, .lower = lower_center},
   {.name = "Col2Im", .forms = {{18, 3, 3, 1, "dilations:I pads:I strides:I"}}, .lower = lower_fold},
   {.name = NULL},

@@ -76,6 +76,8 @@ read_node(quantized *q, clarke_error *err)
   bool other;
   clarke_status status = clarke_recurrence_attributes(low, err);
 
+  if (status == CLARKE_OK && clarke_lower_has(low, 7))
+    status = clarke_lower_fail(low, err, "peepholes (input 7) are not supported: those of an LSTM are");
   if (status == CLARKE_OK)
     status = clarke_recurrence_activations(low, "Sigmoid Tanh Tanh", NULL, &other, err);
   if (status == CLARKE_OK)

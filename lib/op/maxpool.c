@@ -107,8 +107,8 @@ lower_global(clarke_lowering *low, clarke_error *err)
 
 const clarke_op clarke_ops_maxpool[] = {
   {.name = "MaxPool",
-   .forms = {{7, 1, 1, 1, CLARKE_WINDOW_ATTRIBUTES}, {8, 1, 1, 1, CLARKE_WINDOW_ATTRIBUTES " storage_order:b"},
-             {10, 1, 1, 1, CLARKE_WINDOW_ATTRIBUTES " ceil_mode:b dilations:I storage_order:b"}},
+   .forms = {{7, 1, 1, 1, CLARKE_WINDOW_ATTRIBUTES}, {8, 1, 1, 2, CLARKE_WINDOW_ATTRIBUTES " storage_order:b"},
+             {10, 1, 1, 2, CLARKE_WINDOW_ATTRIBUTES " ceil_mode:b dilations:I storage_order:b"}},
    .lower = lower_maxpool, .batch = CLARKE_BATCH_KEPT, .order = true,
    .tie = {[CLARKE_PYTORCH_2_13] = "first", [CLARKE_JAX_0_10] = "first",
            [CLARKE_TENSORFLOW_2] = "first"}},

@@ -120,6 +120,18 @@ clarke_recurrence_difference(clarke_recurrence *c, size_t a, size_t b)
   return s->out;
 }
 
+size_t
+clarke_recurrence_peephole(clarke_recurrence *c, size_t gate, size_t value)
+{
+  clarke_step *s = new_step(c, CLARKE_SCALE, 2, c->hidden);
+
+  if (s == NULL)
+    return 0;
+  s->in[0].value = value;
+  set_operand(c, s, 1, (clarke_recurrent_part){c->p, 0, 0, gate * c->hidden}, c->hidden);
+  return s->out;
+}
+
 /* The weight's rows times the value's `blocks` vectors. */
 static size_t
 dense(clarke_recurrence *c, size_t weight, size_t value, size_t blocks)
@@ -255,6 +267,10 @@ read_weights(clarke_recurrence *c, clarke_error *err)
     status = check_shape(low, 2, 3, (size_t[]){c->directions, c->gates * c->hidden, c->hidden}, err);
   if (status == CLARKE_OK && clarke_lower_has(low, 3))
     status = check_shape(low, 3, 2, (size_t[]){c->directions, 2 * c->gates * c->hidden}, err);
+  if (status == CLARKE_OK && clarke_lower_has(low, 7))
+    status = clarke_lower_constant(low, 7, err);
+  if (status == CLARKE_OK && clarke_lower_has(low, 7))
+    status = check_shape(low, 7, 2, (size_t[]){c->directions, 3 * c->hidden}, err);
   if (status == CLARKE_OK && clarke_lower_has(low, 4))
     status = clarke_lower_integers(low, 4, &length, &n, err);
   for (size_t i = 0; i < n && status == CLARKE_OK; i++)
@@ -456,6 +472,7 @@ run_direction(clarke_recurrence *c, bool reversed, const clarke_recurrence_kind 
   c->r[1] = first < units ? part_of_input(c, 2, first, units - first, c->hidden) : CLARKE_NONE;
   for (size_t b = 0; b < 2; b++)
     c->b[b] = clarke_lower_has(c->low, 3) ? part_of_input(c, 3, b * units, units, 0) : CLARKE_NONE;
+  c->p = clarke_lower_has(c->low, 7) ? part_of_input(c, 7, 0, 3 * c->hidden, 0) : CLARKE_NONE;
   c->x = c->status == CLARKE_OK ? dense(c, w, c->low->in[0], c->time * c->rows) : 0;
   for (size_t k = 0; k < n_states; k++)
     state[k] = initial_state(c, k);

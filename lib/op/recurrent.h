@@ -21,6 +21,7 @@ typedef struct {
   size_t direction;
   size_t x;            /* W x of all times: (time, rows, gates * hidden) */
   size_t r[2], b[2];   /* R, in two parts if it is used so; the biases of W and of R, CLARKE_NONE: none */
+  size_t p;            /* peepholes: a vector of a number for each unit, gate after gate; CLARKE_NONE: none */
 } clarke_recurrence;
 
 /* From one time to the next: the states h and, of an LSTM, c, are replaced. */
@@ -44,6 +45,8 @@ size_t clarke_recurrence_sum(clarke_recurrence *c, const clarke_recurrent_part *
 /* The products of two parts' entries; the difference a - b. */
 size_t clarke_recurrence_product(clarke_recurrence *c, clarke_recurrent_part a, clarke_recurrent_part b);
 size_t clarke_recurrence_difference(clarke_recurrence *c, size_t a, size_t b);
+/* The value by what the peephole of a gate has for its units. */
+size_t clarke_recurrence_peephole(clarke_recurrence *c, size_t gate, size_t value);
 /* A weight times each row. */
 size_t clarke_recurrence_dense(clarke_recurrence *c, size_t weight, size_t value);
 size_t clarke_recurrence_function(clarke_recurrence *c, clarke_function f, size_t value);
@@ -51,7 +54,7 @@ size_t clarke_recurrence_function(clarke_recurrence *c, clarke_function f, size_
 size_t clarke_recurrence_relu(clarke_recurrence *c, size_t time, size_t value);
 /* The whole of a node; initial states are its inputs from 5 on. */
 clarke_status clarke_recurrence_lower(clarke_lowering *low, const clarke_recurrence_kind *kind, clarke_error *err);
-/* Is no attribute, and no peephole, there that is not supported? Which directions are there; a single one, is it the reverse? */
+/* Is no attribute there that is not supported? Which directions are there; a single one, is it the reverse? */
 clarke_status clarke_recurrence_attributes(const clarke_lowering *low, clarke_error *err);
 clarke_status clarke_recurrence_direction(const clarke_lowering *low, size_t *directions, bool *reversed, clarke_error *err);
 /* Is the attribute `activations` the other list of words, for each direction, not this one? Left out it is this one. */

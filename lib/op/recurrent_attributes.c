@@ -16,8 +16,6 @@ clarke_recurrence_attributes(const clarke_lowering *low, clarke_error *err)
     return clarke_lower_fail(low, err, "input_forget must be 0");
   if (clarke_lower_int(low, "layout", 0) != 0 && clarke_lower_int(low, "layout", 0) != 1)
     return clarke_lower_fail(low, err, "layout is %lld; expected 0 or 1", (long long)clarke_lower_int(low, "layout", 0));
-  if (clarke_lower_has(low, 7))
-    return clarke_lower_fail(low, err, "peepholes (input 7) are not supported");
   return CLARKE_OK;
 }
 

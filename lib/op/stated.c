@@ -14,7 +14,9 @@
 static const struct {
   const char *op, *formula;
 } formulas[] = {
+  {"Acos", "1 $0 $0 Mul Sub Sqrt 1 $0 Add Div Atan 2 Mul"},
   {"Acosh", "$0 $0 $0 Mul 1 Sub Sqrt Add Log"},
+  {"Asin", "$0 1 $0 $0 Mul Sub Sqrt Div Atan"},
   {"Asinh", "$0 $0 $0 Mul 1 Add Sqrt Add Log"},
   {"Atanh", "1 $0 Add Log 1 $0 Sub Log Sub 2 Div"},
   {"Cosh", "$0 Exp $0 Neg Exp Add 2 Div"},
@@ -22,6 +24,7 @@ static const struct {
   {"Sinh", "$0 Exp $0 Neg Exp Sub 2 Div"},
   {"Softsign", "$0 $0 Abs 1 Add Div"},
   {"SwiGLU", "$0 @alpha Mul Sigmoid $0 Mul $1 Mul"},
+  {"Tan", "$0 Sin $0 Cos Div"},
   {"ThresholdedRelu", "$0 $0 @alpha Greater Cast Mul"},
 };
 
@@ -409,7 +412,9 @@ lower_one_hot(clarke_lowering *low, clarke_error *err)
 #define FORMULA .lower = lower_formula, .batch = CLARKE_BATCH_ANY
 
 const clarke_op clarke_ops_stated[] = {
+  {.name = "Acos", .forms = {{7, 1, 1, 1, NULL}}, FORMULA},
   {.name = "Acosh", .forms = {{9, 1, 1, 1, NULL}}, FORMULA},
+  {.name = "Asin", .forms = {{7, 1, 1, 1, NULL}}, FORMULA},
   {.name = "Asinh", .forms = {{9, 1, 1, 1, NULL}}, FORMULA},
   {.name = "Atanh", .forms = {{9, 1, 1, 1, NULL}}, FORMULA},
   {.name = "Cosh", .forms = {{9, 1, 1, 1, NULL}}, FORMULA},
@@ -428,6 +433,7 @@ const clarke_op clarke_ops_stated[] = {
   {.name = "Sinh", .forms = {{9, 1, 1, 1, NULL}}, FORMULA},
   {.name = "Softsign", .forms = {{7, 1, 1, 1, NULL}}, FORMULA},
   {.name = "SwiGLU", .forms = {{28, 2, 2, 1, "alpha:f"}}, FORMULA},
+  {.name = "Tan", .forms = {{7, 1, 1, 1, NULL}}, FORMULA},
   {.name = "ThresholdedRelu", .forms = {{10, 1, 1, 1, "alpha:f"}}, FORMULA},
   {.name = NULL},
 };

@@ -20,6 +20,7 @@ typedef struct {
 static const rule rules[] = {
   {"Adagrad", 1, "rlT", "T"},
   {"Adam", 1, "rlT", "T"},
+  {"AffineGrid", 20, "Tl", "T"},
   {"And", 7, "b", "b"},
   {"Attention", 23, "TTU.TUl", "TTUT"},
   {"BatchNormalization", 14, "TTTUU", "TUU"},

@@ -273,21 +273,6 @@ try_all(search *f, clarke_moved *best, size_t wanted)
   return status;
 }
 
-/* Entries that are 0 and may be others nearby. */
-static size_t
-count_wanted(const clarke_audit_session *s)
-{
-  size_t wanted = 0;
-
-  for (size_t p = 0; p < s->graph.n_parameters; p++)
-    if (s->graph.parameters[p].wrt) {
-      const clarke_zero_summary z = clarke_audit_zeros_of(s, p);
-
-      wanted += z.ad.zero - z.stays;
-    }
-  return wanted;
-}
-
 void
 clarke_moved_clear(clarke_moved *m)
 {
@@ -296,10 +281,9 @@ clarke_moved_clear(clarke_moved *m)
 }
 
 clarke_status
-clarke_moved_find(clarke_audit_session *s, clarke_error *err)
+clarke_moved_find(clarke_audit_session *s, size_t wanted, clarke_error *err)
 {
   search f = {.s = s, .err = err, .along = calloc(s->graph.n_parameters + 1, sizeof *f.along)};
-  const size_t wanted = s->zeros.known ? count_wanted(s) : 0;
   clarke_status status = f.along != NULL ? CLARKE_OK : clarke_no_memory(err);
 
   clarke_tensors_init(&f.here);

@@ -9,24 +9,6 @@
 /* What holds at all weights nearby, too: where an argument is off its kinks it stays there, a window's loser stays one, and data stay. */
 #define STAYS (CLARKE_ZERO_FLAT | CLARKE_ZERO_LOSER | CLARKE_ZERO_UNUSED | CLARKE_ZERO_DATA)
 
-clarke_status
-clarke_audit_find_zeros(clarke_audit_session *s, clarke_error *err)
-{
-  clarke_status status = CLARKE_OK;
-
-  s->zeros_asked = true;
-  if (!s->replayed || s->stopped != NULL)
-    return CLARKE_OK;
-  status = clarke_zeros_find(&s->zeros, &s->replay, &s->profile, false, err);
-  if (status == CLARKE_OK && s->zeros.known && s->replay.n_touches > 0)
-    status = clarke_zeros_find(&s->near_zeros, &s->replay, &s->profile, true, err);
-  if (status == CLARKE_OK)
-    return clarke_moved_find(s, err);
-  clarke_zeros_clear(&s->zeros);
-  clarke_zeros_clear(&s->near_zeros);
-  return status == CLARKE_ESTOPPED ? CLARKE_OK : status;
-}
-
 clarke_zero_summary
 clarke_audit_zeros_of(const clarke_audit_session *s, size_t parameter)
 {
@@ -39,6 +21,39 @@ clarke_audit_zeros_of(const clarke_audit_session *s, size_t parameter)
   for (size_t e = 0; near->known && near->cause[parameter] != NULL && e < z.entries; e++)
     z.stays += (near->cause[parameter][e] & ~STAYS) == 0;
   return z;
+}
+
+/* Entries that are 0 and may be others nearby. */
+static size_t
+count_wanted(const clarke_audit_session *s)
+{
+  size_t wanted = 0;
+
+  for (size_t p = 0; p < s->graph.n_parameters; p++)
+    if (s->graph.parameters[p].wrt) {
+      const clarke_zero_summary z = clarke_audit_zeros_of(s, p);
+
+      wanted += z.ad.zero - z.stays;
+    }
+  return wanted;
+}
+
+clarke_status
+clarke_audit_find_zeros(clarke_audit_session *s, clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+
+  s->zeros_asked = true;
+  if (!s->replayed || s->stopped != NULL)
+    return CLARKE_OK;
+  status = clarke_zeros_find(&s->zeros, &s->replay, &s->profile, false, err);
+  if (status == CLARKE_OK && s->zeros.known && s->replay.n_touches > 0)
+    status = clarke_zeros_find(&s->near_zeros, &s->replay, &s->profile, true, err);
+  if (status == CLARKE_OK)
+    return clarke_moved_find(s, s->zeros.known ? count_wanted(s) : 0, err);
+  clarke_zeros_clear(&s->zeros);
+  clarke_zeros_clear(&s->near_zeros);
+  return status == CLARKE_ESTOPPED ? CLARKE_OK : status;
 }
 
 bool

@@ -275,6 +275,16 @@ clarke_status clarke_sieve_dense_back(clarke_sieve *s, const clarke_step *dense,
 /* Sums of |g| |x|, but for what doubles round, of each entry of the weight, while the gradient g of the step's output and its operand are known. */
 clarke_status clarke_sieve_weight_sizes(double *size, clarke_sieve *s, const clarke_step *dense, clarke_error *err);
 
+/* --- sieve_loss.c --- */
+
+/* Is the loss the sum of the network's outputs, of which nothing was recorded? */
+bool clarke_sieve_sums_loss(const clarke_sieve *s);
+/* There, and where nothing but a loss was recorded behind some output: does it follow from what doubles have of the network's outputs? What they
+ * cannot tell leaves the sieve open. */
+clarke_status clarke_sieve_loss(clarke_sieve *s, clarke_error *err);
+/* The gradient in each of these outputs, of which there is no record: the factor on the loss. */
+clarke_status clarke_sieve_seed_sum(clarke_sieve *s, clarke_error *err);
+
 /* --- sieve_winograd.c --- */
 
 #define CLARKE_WINOGRAD_MOST 6

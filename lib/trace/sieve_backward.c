@@ -111,6 +111,8 @@ seed(clarke_sieve *s, clarke_error *err)
   double *off = NULL, *numbers;
   clarke_status status;
 
+  if (clarke_sieve_sums_loss(s))
+    return clarke_sieve_seed_sum(s, err);
   s->open = s->open || recorded == NULL || s->g->values[out].name == NULL;
   if (s->open)
     return CLARKE_OK;

@@ -305,10 +305,7 @@ follow(clarke_sieve *s, const clarke_step *step, clarke_error *err)
   clarke_certificate *made;
   bool meets = false;
 
-  if (clarke_certify_is_passed_on(s->c, step->out))
-    return CLARKE_OK;
-  s->open = s->open || clarke_certify_is_loss(s->c, (size_t)(step - s->g->steps));
-  if (s->open)
+  if (clarke_certify_is_passed_on(s->c, step->out) || clarke_certify_is_loss(s->c, (size_t)(step - s->g->steps)))
     return CLARKE_OK;
   made = clarke_certify_add(s->c, CLARKE_OUTPUT, v->name, step->op->name, err);
   if (made == NULL || (s->value[step->out].enclosed && clarke_certify_meets_place(&meets, s->c, step->out, true, err) != CLARKE_OK))
@@ -411,5 +408,5 @@ clarke_sieve_forward(clarke_sieve *s, clarke_error *err)
     if (status == CLARKE_OK && !s->open)
       drop_operand(s, &s->g->steps[i]);
   }
-  return status;
+  return status == CLARKE_OK ? clarke_sieve_loss(s, err) : status;
 }

@@ -23,6 +23,7 @@ ELSEWHERE = {
     "the reference takes s in for the length of the output, where it is no whole number":
         lambda n, opset: n.op_type == "Resize" and attribute(n, "coordinate_transformation_mode") in (
             b"align_corners", b"pytorch_half_pixel"),
+    "the reference's squares are those of as many channels as there are samples": lambda n, opset: n.op_type == "LRN",
 }
 
 

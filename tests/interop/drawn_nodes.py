@@ -253,9 +253,15 @@ def pointwise(d):
         ("HardSigmoid", 7, {"alpha": [None, 0.25], "beta": [None, 0.25]}), ("HardSwish", 14, {}), ("Elu", 7, {"alpha": [None, 0.5]}),
         ("Selu", 7, {"alpha": [None, 1.5], "gamma": [None, 2.]}), ("Celu", 12, {"alpha": [None, 0.5]}), ("Sigmoid", 7, {}),
         ("Tanh", 7, {}), ("Exp", 7, {}), ("Erf", 9, {}), ("Softplus", 7, {}), ("Sin", 7, {}), ("Cos", 7, {}), ("Atan", 7, {}), ("Gelu", 20, {"approximate": [None, "none", "tanh"]}),
-        ("Mish", 18, {}), ("Swish", 24, {}), ("Sinh", 9, {}), ("Cosh", 9, {}), ("Asinh", 9, {}), ("Softsign", 7, {})])
+        ("Mish", 18, {}), ("Swish", 24, {}), ("Sinh", 9, {}), ("Cosh", 9, {}), ("Asinh", 9, {}), ("Softsign", 7, {}), ("Tan", 7, {})])
     d.since(since)
     return d.node(op, [d.now], **{k: d.rng.choice(v) for k, v in attributes.items()})
+
+
+def inverse(d):
+    """Of what is within -1 and 1."""
+    return d.node(d.rng.choice(["Asin", "Acos", "Atanh"] if d.opset >= 9 else ["Asin", "Acos"]),
+                  [d.node("Mul", [d.node("Tanh", [d.now]), d.constant(np.array(0.875, np.float32), weight=False)])])
 
 
 def computed(d, n):
@@ -648,6 +654,25 @@ def grid_sample(d):
                   align_corners=d.rng.choice([None, 0, 1]))
 
 
+def affine_grid(d):
+    d.since(20)
+    shape, n = d.shape(), d.rng.choice([2, 2, 3])
+    if len(shape) < 2:
+        raise Undrawn
+    flat = d.node("Reshape", [d.now, d.constant(np.array([shape[0], -1], np.int64))])
+    theta = d.node("MatMul", [flat, d.constant(d.floats([int(np.prod(shape[1:])), n * (n + 1)]))])
+    theta = d.node("Reshape", [theta, d.constant(np.array([shape[0], n, n + 1], np.int64))])
+    image = [d.rng.choice([2, 3, 4]) for _ in range(n)]
+    return d.node("AffineGrid", [theta, d.constant(np.array([shape[0], 3, *image], np.int64))], align_corners=d.rng.choice([None, 0, 1]))
+
+
+def responses(d):
+    if len(d.shape()) != 4:
+        raise Undrawn
+    return d.node("LRN", [d.now], size=d.rng.choice([1, 2, 3, 4, 5]), alpha=d.rng.choice([None, 0.5, 2.]), beta=d.rng.choice([None, 0.5, 1., 2.]),
+                  bias=d.rng.choice([None, 0.5, 2.]))
+
+
 def center(d):
     d.since(18)
     shape = d.shape()
@@ -692,6 +717,8 @@ def recurrent(d):
     inputs = [d.now, small([directions, gates * units, shape[2]]), small([directions, gates * units, units])]
     if d.rng.random() < 0.5:
         inputs.append(small([directions, 2 * gates * units]))
+    if op == "LSTM" and d.rng.random() < 0.4:
+        inputs += [""] * (7 - len(inputs)) + [small([directions, 3 * units])]
     names = d.node(op, inputs, outputs, hidden_size=units, direction=direction,
                    linear_before_reset=d.rng.choice([None, 1]) if op == "GRU" else None)
     return d.rng.choice(names)
@@ -851,7 +878,7 @@ def by_shape(d):
     return d.node("Add", [d.now, d.node("ConstantOfShape", [shape], value=fill)])
 
 
-OPERATORS = [pointwise, pointwise, clip, prelu, arithmetic, arithmetic, arithmetic, extremes, power, matmul, matmul, gemm,
+OPERATORS = [pointwise, pointwise, inverse, affine_grid, affine_grid, responses, responses, clip, prelu, arithmetic, arithmetic, arithmetic, extremes, power, matmul, matmul, gemm,
              norm, threshold, rounding, choice, choice, cast, space, space, convolution, convolution, transposed, pool, pool, reduction, reduction, softmax, normalization, normalization, attention, attention, rotary, loss_of, scatter,
               hardmax, compress, backwards, written, remainder, einsum, einsum, sorted_, resize, grid_sample, grid_sample, center, fold, fold, recurrent,
               cumulative, triangle, by_shape]

@@ -37,7 +37,7 @@ REASONS = {
         "must be one constant|is no constant scalar|summed so|"
         "no constants of|no list of integers|be constants? |arithmetic between constants|takes a negated|is a negated constant",
     MIXED: "the batch|without a batch axis|a crop of the samples|each sample|samples|of constants, of|along the batch axis|mixed",
-    "outputs that are not made": "only the first output|is computed by no node|^choose another",
+    "outputs that are not made": "only the first output|is not made: |in this operator set it has|is computed by no node|^choose another",
     "what is computed of constants": "becomes no number of 8 bits|become floats of any type|become float32|no parameters, become floats|constants are joined|are computed|no integer of the type|"
         "no number, or too large|"
         "value is no 64-bit|must be integers",
@@ -48,7 +48,7 @@ REASONS = {
     "attributes and modes": "its reference|common denominator|"
         "the value is|expected min < max|input_forget must|alpha must be 1|mode is|coordinate_transformation_mode is|"
         "p is \\d+|exclusive and reverse|aspect_ratio|antialias is|auto_pad and output_shape|"
-        "transA = 0|batch_dims|are supported$|peephole",
+        "transA = 0|batch_dims|are supported$|storage_order",
     "shapes of a single run that a batch of this size does not fit": "do not broadcast|"
         "in \\d+ equal parts|the parts do not fit|out of range|"
         "different numbers of entries|has no such axis|a mask of \\d+ entries along axis|which takes \\d+ entries along|entries for \\d+ outputs",

@@ -12,7 +12,7 @@ import warnings
 import numpy as np
 import onnx
 import torch
-from onnx import numpy_helper
+from onnx import helper, numpy_helper
 from safetensors.numpy import load_file
 from torch import nn
 from torch.nn import functional as F
@@ -123,10 +123,50 @@ def compare(got, expected):
     return f"a parameter {more[0]!r} that PyTorch has not" if more else None
 
 
+SHAPES = {"w": (2, 4 * HIDDEN, INPUTS), "r": (2, 4 * HIDDEN, HIDDEN), "b": (2, 8 * HIDDEN), "p": (2, 3 * HIDDEN)}
+
+
+def peeping(x, w, r, b, p):
+    """ONNX's LSTM with peepholes, both directions: the sum of its outputs. Gates i, o, f, c; P of i, o, f."""
+    total = 0
+    for d in range(2):
+        h = c = torch.zeros(BATCH, HIDDEN, dtype=torch.float64)
+        look = p[d].split(HIDDEN)
+        for t in range(TIMES) if d == 0 else reversed(range(TIMES)):
+            i, o, f, g = (x[:, t] @ w[d].T + h @ r[d].T + b[d][:4 * HIDDEN] + b[d][4 * HIDDEN:]).split(HIDDEN, 1)
+            i, f = torch.sigmoid(i + look[0] * c), torch.sigmoid(f + look[2] * c)
+            c = f * c + i * torch.tanh(g)
+            h = torch.sigmoid(o + look[1] * c) * torch.tanh(c)
+            total = total + h.sum()
+    return total
+
+
+def check_peepholes(report, clarke, check, folder, x):
+    given = {n: torch.randn(s).numpy() for n, s in SHAPES.items()}
+    path, batch, proof, made = (folder / f"peeping.{end}" for end in ("onnx", "npz", "proof", "safetensors"))
+    nodes = [helper.make_node("Transpose", ["x"], ["t"], perm=[1, 0, 2]),
+             helper.make_node("LSTM", ["t", "w", "r", "b", "", "", "", "p"], ["y"], hidden_size=HIDDEN, direction="bidirectional"),
+             helper.make_node("Transpose", ["y"], ["z"], perm=[2, 0, 1, 3])]
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", 1, [None, TIMES, INPUTS])],
+                              [helper.make_tensor_value_info("z", 1, None)], [numpy_helper.from_array(a, n) for n, a in given.items()])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    np.savez(batch, x=x.numpy())
+    done = subprocess.run([clarke, "audit", path, "--batch", batch, "--loss", "sum", "--gradient", made, "--proof", proof], capture_output=True, text=True)
+    report.check(done.returncode == 0, "peepholes: audit", done.stdout[:300] + done.stderr[:300])
+    leaves = {n: torch.tensor(a, dtype=torch.float64, requires_grad=True) for n, a in given.items()}
+    peeping(x.double(), **leaves).backward()
+    got = load_file(made)
+    off = max(float(np.abs(got[n] - v.grad.numpy()).max()) for n, v in leaves.items())
+    report.check(off < TOLERANCE, "peepholes: gradient", f"off by {off}")
+    done = subprocess.run([check, proof], capture_output=True, text=True)
+    report.check(done.returncode == 0, "peepholes: clarke-check", done.stdout[:300] + done.stderr[:300])
+
+
 def check_recurrent(report, clarke, check, folder):
     torch.manual_seed(5)
     x, y = torch.randn(BATCH, TIMES, INPUTS), torch.tensor([0, 2])
     batch, path, proof = folder / "recurrent.npz", folder / "recurrent.onnx", folder / "recurrent.proof"
+    check_peepholes(report, clarke, check, folder, x)
     np.savez(batch, x=x.numpy(), y=y.numpy())
     for name, net, exporters in networks():
         for how in exporters:

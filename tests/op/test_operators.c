@@ -252,7 +252,6 @@ START_TEST(ways_out)
 {
   static const char *const way[][2] = {
     {"NonZero", "It computes a shape: export with torch.onnx.export(dynamo=True)"},
-    {"Tan", "Of constants alone torch.onnx.export(dynamo=True) folds it"},
     {"RandomNormal", "It draws numbers, which the file does not have"},
     {"DFT", "Record the training step instead (clarke.record)"},
     {"Sh", "Record the training step instead"},

@@ -86,8 +86,9 @@ START_TEST(parts_are_entries_of_rows_and_units)
 {
   clarke_recurrence c = recurrence();
   clarke_recurrent_part part[4];
-  size_t sum, product, difference, scaled;
+  size_t sum, product, difference, scaled, seen;
 
+  c.p = 6;
   part[0] = clarke_recurrence_x(&c, 1, 2);
   part[1] = clarke_recurrence_all(&c, 5);
   part[2] = clarke_recurrence_b(&c, 0, 3);
@@ -97,6 +98,7 @@ START_TEST(parts_are_entries_of_rows_and_units)
   product = clarke_recurrence_product(&c, clarke_recurrence_x(&c, 0, 1), clarke_recurrence_all(&c, 5));
   difference = clarke_recurrence_difference(&c, 5, sum);
   scaled = clarke_recurrence_dense(&c, 7, 5);
+  seen = clarke_recurrence_peephole(&c, 2, 5);
   ck_assert_int_eq(c.status, CLARKE_OK);
   evaluate();
   for (size_t row = 0; row < ROWS; row++)
@@ -107,6 +109,7 @@ START_TEST(parts_are_entries_of_rows_and_units)
 
       ck_assert(out(sum, e) == expected);
       ck_assert(out(product, e) == x[(row * GATES + 1) * UNITS + unit] * h[unit]);
+      ck_assert(out(seen, e) == g.values[6].real[2 * UNITS + unit] * h[unit]);
       ck_assert(out(difference, e) == h[unit] - expected);
       ck_assert(out(scaled, e) == g.values[7].real[unit * UNITS] * h[0] + g.values[7].real[unit * UNITS + 1] * h[1]);
     }

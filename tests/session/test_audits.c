@@ -207,7 +207,7 @@ START_TEST(a_direction_off_zero)
   ck_assert(!a.s.moved.known && a.s.moved.along == NULL);
   ck_assert(json_is_null(direction = clarke_moved_json(&a.s)));
   json_decref(direction);
-  OK(clarke_moved_find(&a.s, &error));
+  OK(clarke_moved_find(&a.s, 1, &error));
   ck_assert(a.s.moved.known && a.s.moved.along[0] == 1);
   direction = clarke_moved_json(&a.s);
   ck_assert_int_eq(json_integer_value(json_object_get(direction, "modulus")), 101);

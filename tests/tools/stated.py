@@ -33,11 +33,18 @@ def shrink(v):
     return v if abs(v) > 0.5 else 0.
 
 
+def responses(row):
+    """Each divided by (1 + alpha / 2 (its square, and the next one's))^3/4."""
+    nexts = [*row[1:], 0]
+    return sum(v / (1 + 0.25 * (v * v + n * n)) ** 0.75 for v, n in zip(row, nexts))
+
+
 def each(f):
     return lambda row: sum(f(v) for v in row)
 
 
 FUNCTIONS = {"Sinh": each(math.sinh), "Cosh": each(math.cosh), "Asinh": each(math.asinh), "Softsign": each(softsign),
+             "Tan": each(math.tan), "Asin": each(lambda v: math.asin(math.tanh(v))), "Acos": each(lambda v: math.acos(math.tanh(v))), "LRN": responses,
              "ThresholdedRelu": each(threshold), "Shrink": each(shrink), "LpNormalization": lambda row: sum(row) / math.hypot(*row),
              "ReduceL1": lambda row: sum(abs(v) for v in row), "SwiGLU": lambda row: sum(v * v / (1 + math.exp(-v)) for v in row)}
 
@@ -47,10 +54,15 @@ def model(op):
     n.floats("W", (3,), W)
     n.call("Mul", "h", "x", "W")
     inputs = ["h", "h"] if op == "SwiGLU" else ["h"]
+    if op in ("Asin", "Acos"):  # of what is within -1 and 1
+        n.call("Tanh", "bounded", "h")
+        inputs = ["bounded"]
     if op == "ReduceL1":
         n.integers("axis", 1)
         inputs.append("axis")
     n.call(op, "y", *inputs)
+    if op == "LRN":
+        n.nodes[-1] += whole("size", 2) + field(5, BODY, text(1, "alpha") + field(2, 5, struct.pack("<f", 0.5)) + field(20, VARINT, 1))
     return n.bytes("y")
 
 

@@ -14,7 +14,7 @@
 #include <math.h>
 
 static const char *const stored[] = {CASES "/runs/attention", CASES "/runs/fresh", CASES "/runs/means", CASES "/runs/added", RECORDS_OF "/smooth",
-                                     RECORDS_OF "/residual"};
+                                     RECORDS_OF "/residual", RECORDS_OF "/told", RECORDS_OF "/told-eighths"};
 static const char *const *folder = stored;
 static int folders = sizeof stored / sizeof stored[0];
 static uint64_t state;
@@ -156,6 +156,7 @@ START_TEST(one_number)
   OK(clarke_certified_run(&c, &ask, &error));
   certify(&doubles, &c, true);
   ck_assert_msg(expect_never_better(&c.nodes, &doubles), "%s: doubles leave the record open", folder[_i]);
+  ck_assert(doubles.loss_shown == clarke_sieve_sums_loss(&(clarke_sieve){.c = &doubles, .g = doubles.g}));
   clarke_certify_clear(&doubles);
   for (size_t i = 0; i < c.nodes.n; i++) {
     const clarke_certificate *of = &c.nodes.certificate[i];
@@ -169,6 +170,81 @@ START_TEST(one_number)
     asked++;
   }
   ck_assert_msg(asked > 0 && decided > 0, "%s: of %zu tensors none that was changed is decided by doubles", folder[_i], asked);
+  clarke_certified_clear(&c);
+}
+END_TEST
+
+/* --- the loss --- */
+
+/* The gradient of each output is the factor on the loss, if that is a float32. Without outputs nothing follows. */
+static void
+expect_begun(const clarke_certified *c)
+{
+  const clarke_graph *g = c->nodes.g;
+  clarke_certify asked = c->nodes;
+  clarke_sieve s;
+  mpq_t third;
+
+  OK(clarke_sieve_begin(&s, &asked, &error));
+  mpq_init(third);
+  mpq_set_ui(third, 3, 1);
+  asked.scale = third;
+  OK(clarke_sieve_seed_sum(&s, &error));
+  for (size_t e = 0; e < g->values[g->output].count * s.n; e++)
+    ck_assert(s.grad[g->output].exact[e] == 3);
+  OK(clarke_sieve_loss(&s, &error));
+  ck_assert(s.open && !asked.loss_shown);
+  s.open = false;
+  clarke_sieved_clear(&s, &s.grad[g->output]);
+  mpq_set_ui(third, 1, 3);
+  OK(clarke_sieve_seed_sum(&s, &error));
+  ck_assert(s.open);
+  mpq_clear(third);
+  clarke_sieve_end(&s);
+}
+
+/* Nothing was recorded of products with labels but the loss that they add up to. Which losses follow is asked of both passes: at the edge of what the
+ * exact one allows, near it, and anywhere. */
+START_TEST(the_loss)
+{
+  static const char *const told[] = {RECORDS_OF "/told", RECORDS_OF "/told-eighths"};
+  const clarke_certify_request ask = {.folder = told[_i], .step = CLARKE_NONE, .nodes_only = true};
+  clarke_certified c;
+  double honest;
+
+  clarke_certified_init(&c);
+  OK(clarke_certified_run(&c, &ask, &error));
+  honest = c.nodes.recorded_loss;
+  ck_assert(c.nodes.has_loss && c.nodes.by_loss && !c.nodes.by_doubles);
+  ck_assert(clarke_sieve_sums_loss(&(clarke_sieve){.c = &c.nodes, .g = c.nodes.g}));
+  expect_begun(&c);
+  for (int sign = -1; sign <= 1; sign += 2) {
+    double in = 0, out = honest;
+    bool decided = false, follows = true;
+
+    for (int k = 0; k < 60; k++) { /* first to the edge, then about it */
+      const double at = k < 40 ? in + (out - in) / 2 : in * (1 + (k - 50) * 0x1p-12);
+      clarke_certify exact, doubles;
+
+      c.nodes.recorded_loss = honest + sign * at;
+      certify(&exact, &c, false);
+      certify(&doubles, &c, true);
+      follows = certificate_of(&exact, CLARKE_OUTPUT, "nll_loss_forward_2")->certainty == CLARKE_FOLLOWED;
+      ck_assert_msg(expect_never_better(&exact, &doubles) == doubles.by_doubles, "%s: by doubles or not", told[_i]);
+      ck_assert_msg(!doubles.by_doubles || (follows && doubles.loss_shown), "%s: a loss off by %a", told[_i], at);
+      decided = decided || (doubles.by_doubles && k >= 40);
+      if (k < 40)
+        *(follows ? &in : &out) = at;
+      clarke_certify_clear(&exact);
+      clarke_certify_clear(&doubles);
+    }
+    ck_assert_msg(decided && in > 0 && in < honest * 0x1p-12, "%s: losses near the edge of %a are left open", told[_i], in);
+  }
+  c.nodes.recorded_loss = NAN;
+  clarke_certify doubles;
+  certify(&doubles, &c, true);
+  ck_assert(!doubles.by_doubles);
+  clarke_certify_clear(&doubles);
   clarke_certified_clear(&c);
 }
 END_TEST
@@ -641,6 +717,7 @@ main(int n, char **names)
     folders = n - 1;
   }
   tcase_add_loop_test(tests, one_number, 0, folders);
+  tcase_add_loop_test(tests, the_loss, 0, 2);
   tcase_add_loop_test(tests, rules, 0, sizeof stored / sizeof stored[0]);
   tcase_add_test(tests, together);
   tcase_add_test(tests, group_of_two);

@@ -13,11 +13,11 @@ static const struct {
 } signatures[] = {
     {1, "RLA", "A", "Adagrad Adam Momentum "},
     {7, "A", "A",
-     "Abs Acosh Add Asinh Atan Atanh AveragePool BatchNormalization CausalConvWithState "
+     "Abs Acos Acosh Add Asin Asinh Atan Atanh AveragePool BatchNormalization CausalConvWithState "
      "Ceil Celu Clip Concat Conv ConvTranspose Cos Cosh DeformConv Div Dropout Einsum Elu Erf Exp "
      "Flatten Floor Gelu GlobalLpPool "
      "Gemm GlobalAveragePool GlobalMaxPool GroupNormalization HardSigmoid HardSwish Hardmax Identity "
-     "InstanceNormalization "
+     "InstanceNormalization LRN "
      "LeakyRelu Log LogSoftmax LpNormalization LpPool MatMul Max Min Mish Mod Mul Neg PRelu Pad Pow Range Reciprocal "
      "ReduceL1 ReduceL2 ReduceMax "
      "DepthToSpace ReduceLogSum ReduceLogSumExp SpaceToDepth Mean ReduceMean ReduceMin ReduceProd ReduceSum "
@@ -25,12 +25,12 @@ static const struct {
      "Softplus Softsign Split "
      "Sqrt "
      "Squeeze "
-     "Sub Sum SwiGLU Swish Tanh ThresholdedRelu Transpose Unsqueeze "},
+     "Sub Sum SwiGLU Swish Tan Tanh ThresholdedRelu Transpose Unsqueeze "},
     {7, "A", "A_", "LayerNormalization "},
     {7, "A", "AL", "MaxPool "},
     {7, "A", "Z", "Equal Greater GreaterOrEqual Less LessOrEqual "},
     {7, "Z", "Z", "And Not Or "},
-    {7, "AL", "A", "Expand GatherND Reshape ReverseSequence Tile Trilu "},
+    {7, "AL", "A", "AffineGrid Expand GatherND Reshape ReverseSequence Tile Trilu "},
     {7, "AL", "AL", "TopK "},
     {7, "AP", "A", "CumProd CumSum Gather GatherElements "},
     {7, "AAAANA", "A", "GRU LSTM RNN "},

@@ -54,11 +54,14 @@ static const struct {
 } operators[] = {
     /* sorted */
     {"Abs", lower_relu, 7, 1, 1, 1, 1, ""},
+    {"Acos", lower_angle, 7, 1, 1, 1, 0, ""},
     {"Acosh", lower_stated_function, 9, 1, 1, 1, 0, ""},
     {"Adagrad", lower_adagrad, 1, 5, 1024, 1024, 0, "decay_factor:f epsilon:f norm_coefficient:f"},
     {"Adam", lower_adam, 1, 6, 1024, 1024, 0, "alpha:f beta:f epsilon:f norm_coefficient:f norm_coefficient_post:f"},
     {"Add", lower_arithmetic, 7, 2, 2, 1, 0, ""},
+    {"AffineGrid", lower_affine_grid, 20, 2, 2, 1, 0, "align_corners:b"},
     {"And", lower_whole, 7, 2, 2, 1, 0, ""},
+    {"Asin", lower_angle, 7, 1, 1, 1, 0, ""},
     {"Asinh", lower_stated_function, 9, 1, 1, 1, 0, ""},
     {"Atan", lower_function, 7, 1, 1, 1, 0, ""},
     {"Atanh", lower_stated_function, 9, 1, 1, 1, 0, ""},
@@ -148,6 +151,7 @@ static const struct {
     {"Huber", lower_huber, 7, 2, 2, 1, 0, ""},
     {"Identity", lower_identity, 7, 1, 1, 1, 0, ""},
     {"InstanceNormalization", lower_groups, 7, 3, 3, 1, 0, "epsilon:f"},
+    {"LRN", lower_responses, 7, 1, 1, 1, 0, "alpha:f beta:f bias:f size:i"},
     {"LSTM", lower_lstm, 7, 3, 8, 3, 0,
      "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i input_forget:b"},
     {"LSTM", lower_lstm, 14, 3, 8, 3, 0,
@@ -168,8 +172,8 @@ static const struct {
     {"MatMulInteger", lower_integer_product, 10, 2, 4, 1, 0, ""},
     {"Max", lower_larger, 8, 1, 1024, 1, 0, ""},
     {"MaxPool", lower_pool, 7, 1, 1, 1, 0, "auto_pad:s kernel_shape:I pads:I strides:I"},
-    {"MaxPool", lower_pool, 8, 1, 1, 1, 0, "auto_pad:s kernel_shape:I pads:I storage_order:b strides:I"},
-    {"MaxPool", lower_pool, 10, 1, 1, 1, 0,
+    {"MaxPool", lower_pool, 8, 1, 1, 2, 0, "auto_pad:s kernel_shape:I pads:I storage_order:b strides:I"},
+    {"MaxPool", lower_pool, 10, 1, 1, 2, 0,
      "auto_pad:s ceil_mode:b dilations:I kernel_shape:I pads:I storage_order:b strides:I"},
     {"Mean", lower_sum, 8, 1, 1024, 1, 0, ""},
     {"Min", lower_larger, 8, 1, 1024, 1, 0, ""},
@@ -267,6 +271,7 @@ static const struct {
     {"Surrogate", lower_surrogate, 7, 2, 2, 1, 2, "above:i passes:i"},
     {"SwiGLU", lower_stated_function, 28, 2, 2, 1, 0, "alpha:f"},
     {"Swish", lower_gate, 24, 1, 1, 1, 0, "alpha:f"},
+    {"Tan", lower_angle, 7, 1, 1, 1, 0, ""},
     {"Tanh", lower_sigmoid, 7, 1, 1, 1, 0, ""},
     {"TensorScatter", lower_tensor_scatter, 24, 2, 3, 1, 0, "axis:i mode:s"},
     {"ThresholdedRelu", lower_threshold, 10, 1, 1, 1, 0, "alpha:f"},
@@ -454,10 +459,10 @@ check_batch(const builder *b, lowering lower)
                       lower_transpose, lower_slice, lower_split, lower_gather, lower_gather_elements, lower_gather_rows,
                       lower_larger, lower_repeat, lower_shape, lower_concat, lower_where, lower_cast, lower_cast_like,
                       lower_sum, lower_lstm, lower_gru, lower_rnn, lower_sorted, lower_einsum, lower_whole,
-                      lower_scatter, lower_stated_function, lower_threshold, lower_running_product, lower_one_hot,
-                      lower_adagrad, lower_adam, lower_momentum, lower_running, lower_hardmax, lower_compress,
-                      lower_tensor_scatter, lower_quantize, lower_dequantize, lower_quant, lower_bipolar,
-                      lower_integer_convolution, lower_integer_product, lower_dynamic, lower_reverse);
+                      lower_scatter, lower_stated_function, lower_threshold, lower_angle, lower_running_product,
+                      lower_one_hot, lower_adagrad, lower_adam, lower_momentum, lower_running, lower_hardmax,
+                      lower_compress, lower_tensor_scatter, lower_quantize, lower_dequantize, lower_quant,
+                      lower_bipolar, lower_integer_convolution, lower_integer_product, lower_dynamic, lower_reverse);
   for (size_t i = 0; i < b->node->n_in; i++)
     need(any || b->in[i].name == NULL || !is_batch(b, &b->in[i]) || (b->in[i].at == 0 && b->in[i].inner == 0),
          "an input has the batch on another axis than the first, or merged with others");

@@ -127,14 +127,45 @@ put_gated(builder *b, const recurrence *r, const value *gates, size_t n, size_t 
   return b->out;
 }
 
+/* sigmoid of gate `gate` of the sums and its peephole into the state: P has a number for each unit, gate after gate. */
+static value
+put_peeping(builder *b, const recurrence *r, const value *sum, size_t gate, const value *state)
+{
+  step *s = add_step(b, LINEAR, 2, 2, (size_t[]){r->rows, r->hidden});
+  for (size_t f = 0; f < s->n; f++) {
+    size_t unit = f % r->hidden;
+    operand(b, s, 2 * f, sum, f / r->hidden * 3 * r->hidden + gate * r->hidden + unit);
+    operand(b, s, 2 * f + 1, state, f);
+    operand(b, s, 2 * f + 1, &b->in[7], (3 * r->direction + gate) * r->hidden + unit);
+  }
+  value y = b->out;
+  return put_gates(b, &y, false);
+}
+
 /* ---- The cells */
+
+/* Where there are peepholes, i and f see the c before, o the new one. */
+static void
+peeping_cell(builder *b, const recurrence *r, const value *sum, const value *g, value *states)
+{
+  value in = put_peeping(b, r, sum, 0, &states[1]), keep = put_peeping(b, r, sum, 2, &states[1]);
+  value kept = put_gated(b, r, &keep, 1, 0, &states[1]), new = put_gated(b, r, &in, 1, 0, g);
+  states[1] = put_both(b, r, &kept, &new, false);
+  value out = put_peeping(b, r, sum, 1, &states[1]), bounded = put_gates(b, &states[1], true);
+  states[0] = put_gated(b, r, &out, 1, 0, &bounded);
+}
 
 /* Gates i, o, f, g: c becomes f c + i g, h becomes o tanh(c). */
 static void
 lstm_cell(builder *b, const recurrence *r, size_t time, value *states)
 {
   value sum = put_sum(b, r, 0, 3, time, &states[0], NULL), own = put_sum(b, r, 3, 1, time, &states[0], NULL);
-  value gates = put_gates(b, &sum, false), g = put_gates(b, &own, true);
+  value g = put_gates(b, &own, true);
+  if (b->in[7].name != NULL) {
+    peeping_cell(b, r, &sum, &g, states);
+    return;
+  }
+  value gates = put_gates(b, &sum, false);
   value kept = put_gated(b, r, &gates, 3, 2, &states[1]), new = put_gated(b, r, &gates, 3, 0, &g);
   states[1] = put_both(b, r, &kept, &new, false);
   value bounded = put_gates(b, &states[1], true);
@@ -211,9 +242,12 @@ read_node(const builder *b, size_t gates)
   for (size_t i = 0; lengths->name != NULL && i < lengths->count; i++)
     need(whole_entry(b, lengths->constant, lengths->map[i]) == (long)r.time, "a sample is shorter than others");
   need(whole_attribute(b, "input_forget", 0) == 0 && find_attribute(b, "clip") == NULL
-           && find_attribute(b, "activation_alpha") == NULL && find_attribute(b, "activation_beta") == NULL
-           && b->in[7].name == NULL,
-       "input_forget, clip, parameters of activations, or peepholes");
+           && find_attribute(b, "activation_alpha") == NULL && find_attribute(b, "activation_beta") == NULL,
+       "input_forget, clip, or parameters of activations");
+  const value *peepholes = &b->in[7];
+  need(peepholes->name == NULL || peepholes->constant != NULL, "peepholes are no constant");
+  if (peepholes->name != NULL)
+    check_weight(b, 7, 2, (size_t[]){r.directions, 3 * r.hidden});
   return r;
 }
 

@@ -25,6 +25,27 @@ attribute(builder *b, const char *name, float absent)
   return rational_of(b, q);
 }
 
+/* The root of 1 - x^2. */
+static value
+chord(builder *b, value x)
+{
+  return of(b, "Sqrt", with(b, "Sub", whole(b, 1), with(b, "Mul", x, x)));
+}
+
+/* Tan, Asin, Acos: sine over cosine; the angle whose tangent is x over the chord; twice that of the chord over 1 + x. */
+void
+lower_angle(builder *b)
+{
+  lift_alone(b);
+  value x = b->in[0];
+  if (b->op[0] == 'T')
+    b->out = with(b, "Div", of(b, "Sin", x), of(b, "Cos", x));
+  else if (b->op[1] == 's')
+    b->out = of(b, "Atan", with(b, "Div", x, chord(b, x)));
+  else
+    b->out = with(b, "Mul", of(b, "Atan", with(b, "Div", chord(b, x), with(b, "Add", whole(b, 1), x))), whole(b, 2));
+}
+
 /* The logarithm of x + sqrt(x^2 + by). */
 static value
 area(builder *b, value x, long by)
@@ -169,6 +190,67 @@ lower_norm(builder *b)
   if (p > 2)
     x = of(b, "Exp", with(b, "Div", of(b, "Log", x), whole(b, p)));
   b->out = p == 2 ? of(b, "Sqrt", x) : x;
+}
+
+/* LRN: x by a power of bias + alpha / size times the squares of the channels beside it, itself among them. */
+void
+lower_responses(builder *b)
+{
+  long size = whole_attribute(b, "size", 0), pads[2 * MAX_RANK] = {0};
+  size_t dims[MAX_RANK];
+  lift_constant(b);
+  need(size > 0 && size <= MOST_FACTORS, "its size is not 1 to 1024 channels");
+  size_t rank = run_axes(b, 0, dims);
+  need(rank >= 2, "it has no channels");
+  pads[1] = (size - 1) / 2;
+  pads[rank + 1] = size - 1 - pads[1];
+  value x = b->in[0], squares = with(b, "Pad", with(b, "Mul", x, x), list_of(b, 2 * rank, pads));
+  value *all = allocate((size_t)size, sizeof *all);
+  for (long k = 0; k < size; k++) {
+    long to = k + (long)dims[1], along = 1;
+    all[k] = inner_node(b, "Slice", 4, (value[]){squares, list_of(b, 1, &k), list_of(b, 1, &to), list_of(b, 1, &along)},
+                        NULL);
+  }
+  value y = inner_node(b, "Sum", (size_t)size, all, NULL);
+  y = with(b, "Div", with(b, "Mul", y, attribute(b, "alpha", 1e-4F)), whole(b, size));
+  y = with(b, "Pow", with(b, "Add", y, attribute(b, "bias", 1)), attribute(b, "beta", 0.75F));
+  b->out = with(b, "Div", x, y);
+}
+
+/* AffineGrid: theta times (x, y, 1) or (x, y, z, 1), for places from -1 to 1 along each axis of an image. Theta is divided by the
+ * lengths, so that places are whole numbers. */
+void
+lower_affine_grid(builder *b)
+{
+  bool corners = whole_attribute(b, "align_corners", 0) != 0;
+  long size[MAX_RANK], shape[MAX_RANK] = {0};
+  size_t dims[MAX_RANK], count = whole_list(b, 1, "", size), rows = 1;
+  lift_constant(b);
+  need(run_axes(b, 0, dims) == 3 && (dims[1] == 2 || dims[1] == 3) && dims[2] == dims[1] + 1,
+       "theta is not (N, 2, 3) or (N, 3, 4)");
+  size_t n = dims[1];
+  need(count == n + 2 && size[0] == (long)dims[0], "its size is not of as many samples, channels and axes");
+  for (size_t a = 0; a < n; a++) {
+    shape[1 + a] = size[2 + a];
+    need(size[2 + a] > corners && (size_t)size[2 + a] <= MOST_MAPPED / (rows * (n + 1)),
+         "an axis is too short, or there are too many places");
+    rows *= (size_t)size[2 + a];
+  }
+  shape[1 + n] = (long)n;
+  value places = made_numbers(b, 2, (size_t[]){rows, n + 1}), lengths = made_numbers(b, 1, (size_t[]){n + 1});
+  for (size_t a = 0; a <= n; a++)
+    mpq_set_si(&lengths.constant->value[a], a < n ? size[1 + n - a] - corners : 1, 1);
+  for (size_t row = 0; row < rows; row++) {
+    size_t left = row;
+    for (size_t a = 0; a <= n; a++) {
+      long length = a < n ? size[1 + n - a] : 1, at = (long)(left % (size_t)length);
+      mpq_set_si(&places.constant->value[row * (n + 1) + a], a < n ? 2 * at - length + 1 : 1, 1);
+      left /= (size_t)length;
+    }
+  }
+  value theta = with(b, "Div", b->in[0], lengths);
+  theta = inner_node(b, "Transpose", 1, &theta, inner_list("perm", 3, (long[]){0, 2, 1}));
+  b->out = inner_node(b, "Reshape", 2, (value[]){with(b, "MatMul", places, theta), list_of(b, n + 2, shape)}, NULL);
 }
 
 /* ---- Products along an axis */

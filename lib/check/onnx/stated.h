@@ -5,6 +5,9 @@
 #include "check/onnx/builder.h"
 
 void lower_stated_function(builder *b); /* Acosh, Asinh, Atanh, Cosh, Sinh, Softsign, SwiGLU */
+void lower_angle(builder *b);           /* Acos, Asin, Tan */
+void lower_responses(builder *b);       /* LRN */
+void lower_affine_grid(builder *b);     /* AffineGrid */
 void lower_threshold(builder *b);       /* ThresholdedRelu, Shrink */
 void lower_sizes(builder *b);           /* ReduceL1 */
 void lower_by_norm(builder *b);         /* LpNormalization */

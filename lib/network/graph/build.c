@@ -189,6 +189,29 @@ add_constant_node(clarke_builder *b, const clarke_model_node *node, size_t place
   return status;
 }
 
+/* The node whose output behind the first has the name, or n_nodes. */
+static size_t
+with_further_output(const clarke_model *m, const char *name, size_t *k)
+{
+  for (size_t i = 0; i < m->n_nodes; i++)
+    for (*k = 1; *k < m->nodes[i].n_out; ++*k)
+      if (strcmp(m->nodes[i].out[*k], name) == 0)
+        return i;
+  return m->n_nodes;
+}
+
+/* No value has the name of input i; a node may, as a further output, which is not made. */
+static clarke_status
+missing_input(const clarke_builder *b, const clarke_lowering *low, const char *name, clarke_error *err)
+{
+  size_t k = 0, i = with_further_output(b->m, name, &k);
+
+  if (i < low->place)
+    return clarke_lower_fail(low, err, "input '%s' is output %zu of node %zu '%s' (%s), which is not made: only its first output is", name, k, i,
+                             b->m->nodes[i].name, b->m->nodes[i].op_type);
+  return clarke_lower_fail(low, err, "input '%s' is not defined before this node", name);
+}
+
 static clarke_status
 resolve_inputs(const clarke_builder *b, clarke_lowering *low, clarke_error *err)
 {
@@ -199,12 +222,13 @@ resolve_inputs(const clarke_builder *b, clarke_lowering *low, clarke_error *err)
     return clarke_lower_fail(low, err, "%zu inputs and %zu outputs; expected %zu to %zu and 1",
                              node->n_in, node->n_out, form->min_in, form->max_in);
   if ((node->out[0][0] == '\0' && !low->op->may_omit) || node->n_out > form->max_out)
-    return clarke_lower_fail(low, err, "only the first output is supported; it must have a name");
+    return node->n_out > form->max_out
+             ? clarke_lower_fail(low, err, "%zu outputs; in this operator set it has %zu at most", node->n_out, form->max_out)
+             : clarke_lower_fail(low, err, "its first output has no name: only that one is made");
   for (size_t i = 0; i < node->n_in; i++) {
     low->in[i] = node->in[i][0] != '\0' ? clarke_builder_find(b, node->in[i]) : CLARKE_NONE;
     if (node->in[i][0] != '\0' && low->in[i] == CLARKE_NONE)
-      return clarke_lower_fail(low, err, "input '%s' is not defined before this node",
-                               node->in[i]);
+      return missing_input(b, low, node->in[i], err);
   }
   low->n_in = node->n_in;
   return CLARKE_OK;
@@ -347,11 +371,11 @@ has_samples_first(const clarke_graph *g, const clarke_batch_axis *batch)
 static clarke_status
 missing_output(const clarke_builder *b, const char *name, clarke_error *err)
 {
-  for (size_t i = 0; i < b->m->n_nodes; i++)
-    for (size_t k = 1; k < b->m->nodes[i].n_out; k++)
-      if (strcmp(b->m->nodes[i].out[k], name) == 0)
-        return clarke_fail(err, CLARKE_EINPUT, "%s: output '%s' is output %zu of node %zu '%s' (%s), which is not supported: choose another "
-                           "(--output)", b->m->file, name, k, i, b->m->nodes[i].name, b->m->nodes[i].op_type);
+  size_t k = 0, i = with_further_output(b->m, name, &k);
+
+  if (i < b->m->n_nodes)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: output '%s' is output %zu of node %zu '%s' (%s), which is not supported: choose another "
+                       "(--output)", b->m->file, name, k, i, b->m->nodes[i].name, b->m->nodes[i].op_type);
   return clarke_fail(err, CLARKE_EINPUT, "%s: output '%s' is computed by no node", b->m->file, name);
 }
 

@@ -15,8 +15,6 @@ way_out(const char *op)
     {" NonZero ",
      "It computes a shape: export with torch.onnx.export(dynamo=True) and a batch of fixed size, which folds shapes; or record the "
      "training step (clarke.record)"},
-    {" Tan Asin Acos ",
-     "Of constants alone torch.onnx.export(dynamo=True) folds it; or record the training step (clarke.record)"},
     {" RandomNormal RandomUniform RandomNormalLike RandomUniformLike Bernoulli Multinomial ",
      "It draws numbers, which the file does not have. Export in evaluation mode, or record the training step (clarke.record), with "
      "what was drawn"},

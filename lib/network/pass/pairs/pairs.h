@@ -32,6 +32,9 @@ struct clarke_pairs_pass {
   clarke_margin **margin;
   clarke_identities *ids; /* made when windows are open */
   size_t vague;           /* places left open whose bounds are wide */
+  size_t products;        /* of the steps so far */
+  bool open, early;       /* a place of these is left open; the pass may end early */
+  double needs;           /* bits, where it has ended so */
   bool outside;           /* some argument is not certainly in its function's domain */
   clarke_error *err;
 };
