@@ -325,7 +325,7 @@ output cosine, warm, linear
 #: claim T4-inc
 #: where Thesis, 4.7 to 4.9
 #: says the settings of the experiments
-#: cannot-check the text against itself: 20 epochs for short and long runs (200 is meant), 69.43 and 69.34 of one run, Food101 with 200 epochs and 20, sigma .999 and .98, lambda .1 and .01; no program to run
+#: cannot-check the text against itself: 20 epochs for short and long runs (200 is meant), Food101 with 200 epochs and 20, sigma .999 and .98, lambda .1 and .01; no program to run. Two parts are checked
 """,
     "float-formats": """#: claim T1-fp
 #: where Thesis, Table 1.1

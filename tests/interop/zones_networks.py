@@ -139,10 +139,19 @@ def drawn(r):
 def cancelling(op, behind):
     """|h| less itself, as it stands or through an operator that is |h| there: AD's derivative is 0 whatever it takes at h = 0."""
     n = Network(random.Random(3), 3)
-    h = n.node("Abs", gemm(n, "x"))
-    difference = n.node("Sub", h if behind else n.node(op, n.node("Abs", h)), h)
+    h = n.node("Abs", n.node("Abs", gemm(n, "x")))
+    difference = n.node("Sub", h if behind else n.node(op, h), h)
     n.nodes.append(helper.make_node(op if behind else "Identity", [difference], ["out"]))
     return n, [op]
+
+
+def scattered_beside():
+    """The smaller of h and of h to whose first entry others are added: the second and the fourth are one function, and tied."""
+    n = Network(random.Random(5), 1)
+    h = gemm(n, "x")
+    other = n.node("ScatterElements", h, n.constant([[0, 0, 2, 0]], np.int64), h, axis=1, reduction="add")
+    n.nodes.append(helper.make_node("Min", [other, h], ["out"]))
+    return n, ["Scatter-add", "Min"]
 
 
 def loss_of(out, y, kind):
@@ -212,7 +221,7 @@ def main():
     build, zones, failed, seen = o.build.resolve(), collections.Counter(), 0, 0
     os.environ["CLARKE_PROGRESS"] = "off"
     warnings.simplefilter("ignore")
-    fixed = [cancelling("Elu", False), cancelling("Exp", True)]
+    fixed = [cancelling("Elu", False), cancelling("Exp", True), scattered_beside()]
     for seed in range(o.seed - len(fixed), o.seed + o.number):
         r, rng = random.Random(seed), np.random.default_rng(abs(seed))
         n, names = fixed.pop() if fixed else drawn(r)
