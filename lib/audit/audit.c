@@ -47,17 +47,6 @@ drop_cells(clarke_audit *a)
 }
 
 void
-clarke_audit_drop_simplices(clarke_audit *a)
-{
-  for (size_t i = 0; i < a->n_simplices; i++)
-    clarke_simplex_clear(&a->simplex[i]);
-  free(a->simplex);
-  clarke_cell_clear(&a->others);
-  a->simplex = NULL;
-  a->n_simplices = 0;
-}
-
-void
 clarke_audit_clear(clarke_audit *a)
 {
   drop_cells(a);

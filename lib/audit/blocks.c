@@ -229,6 +229,17 @@ settle_layers(clarke_audit *a, const clarke_question *q, size_t nodes, clarke_er
   return status;
 }
 
+void
+clarke_audit_drop_simplices(clarke_audit *a)
+{
+  for (size_t i = 0; i < a->n_simplices; i++)
+    clarke_simplex_clear(&a->simplex[i]);
+  free(a->simplex);
+  clarke_cell_clear(&a->others);
+  a->simplex = NULL;
+  a->n_simplices = 0;
+}
+
 /* First by small trees: another block may need no large one. */
 static clarke_status
 settle_twice(clarke_audit *a, const clarke_question *q, clarke_error *err)

@@ -204,3 +204,11 @@ clarke_file_read_beside(clarke_file *f, const char *path, const char *name, clar
   free(whole);
   return status;
 }
+
+clarke_status
+clarke_named_file_set(clarke_named_file *f, const char *path, const clarke_file *file, clarke_error *err)
+{
+  f->name = strdup(clarke_base_name(path));
+  memcpy(f->sha256, file->sha256, sizeof f->sha256);
+  return f->name != NULL ? CLARKE_OK : clarke_no_memory(err);
+}

@@ -36,4 +36,11 @@ clarke_status clarke_file_stayed(const clarke_file *f, const char *path, clarke_
 clarke_status clarke_file_read_beside(clarke_file *f, const char *path, const char *name, clarke_error *err);
 void clarke_file_clear(clarke_file *f);
 
+/* The name and digest of a file that was read; name is NULL when there was none. */
+typedef struct {
+  char *name, sha256[65];
+} clarke_named_file;
+/* Sets the base name of path, a copy, and the file's SHA-256. */
+clarke_status clarke_named_file_set(clarke_named_file *f, const char *path, const clarke_file *file, clarke_error *err);
+
 #endif

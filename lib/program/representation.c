@@ -236,18 +236,6 @@ visit_faces(search *v)
   return CLARKE_OK;
 }
 
-void
-clarke_wrt_point(mpq_t *point, const clarke_code *p, mpq_t *at)
-{
-  for (size_t i = 0; i < p->n_inputs; i++)
-    for (size_t k = 0; p->input[i].wrt && k < p->input[i].n; k++) {
-      size_t instruction = p->input[i].first + k;
-
-      mpq_set(point[clarke_code_wrt_entry(p, instruction)],
-              at[clarke_code_entry(p, instruction)]);
-    }
-}
-
 static clarke_status
 check_everywhere(clarke_representation *r, const clarke_code *p, mpq_t *at, clarke_error *err)
 {

@@ -148,6 +148,18 @@ add_selection(clarke_representation *r, clarke_points *all, const clarke_code *p
   return status;
 }
 
+void
+clarke_wrt_point(mpq_t *point, const clarke_code *p, mpq_t *at)
+{
+  for (size_t i = 0; i < p->n_inputs; i++)
+    for (size_t k = 0; p->input[i].wrt && k < p->input[i].n; k++) {
+      size_t instruction = p->input[i].first + k;
+
+      mpq_set(point[clarke_code_wrt_entry(p, instruction)],
+              at[clarke_code_entry(p, instruction)]);
+    }
+}
+
 /* The point alone may show that the pieces do not represent the function. */
 static clarke_status
 refute_at(clarke_representation *r, const clarke_code *p, mpq_t *at, size_t first, size_t second,

@@ -3,14 +3,6 @@
 
 #include <stdlib.h>
 
-int32_t
-clarke_solver_literal(uint32_t literal)
-{
-  const int32_t v = (int32_t)(literal / 2) + 1;
-
-  return (literal & 1) != 0 ? -v : v;
-}
-
 static void
 see_fixed(clarke_solver *s, uint32_t v)
 {

@@ -78,6 +78,14 @@ clarke_solver_drop(clarke_solver *s, uint32_t clause)
 
 /* --- assignments ------------------------------------------------------------------------------ */
 
+int32_t
+clarke_solver_literal(uint32_t literal)
+{
+  const int32_t v = (int32_t)(literal / 2) + 1;
+
+  return (literal & 1) != 0 ? -v : v;
+}
+
 /* The unit clause of a literal that its reason gives on level 0. */
 static uint32_t
 state_unit(clarke_solver *s, uint32_t literal, const uint32_t *clause)

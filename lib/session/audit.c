@@ -88,14 +88,6 @@ clarke_count_parse(size_t *n, const char *text)
   return parse_count(n, text, 1UL << 48);
 }
 
-clarke_status
-clarke_named_file_set(clarke_named_file *f, const char *path, const clarke_file *file, clarke_error *err)
-{
-  f->name = strdup(clarke_base_name(path));
-  memcpy(f->sha256, file->sha256, sizeof f->sha256);
-  return f->name != NULL ? CLARKE_OK : clarke_no_memory(err);
-}
-
 /* x, and y where there is one; others are by the names of inputs. */
 static clarke_status
 name_arrays(clarke_audit_session *s, clarke_error *err)

@@ -52,11 +52,6 @@ bool clarke_threads_parse(size_t *n, const char *text);
 /* The same of --nearest: from 1 on. */
 bool clarke_count_parse(size_t *n, const char *text);
 
-/* The name and digest of a file that was read; name is NULL when there was none. */
-typedef struct {
-  char *name, sha256[65];
-} clarke_named_file;
-
 typedef struct {
   clarke_named_file model, batch_file, params;
   clarke_graph graph;
@@ -100,9 +95,6 @@ typedef struct {
   char **notes; /* notes.h */
 } clarke_audit_session;
 
-/* Sets the base name of path, a copy, and the file's SHA-256. */
-clarke_status clarke_named_file_set(clarke_named_file *f, const char *path, const clarke_file *file, clarke_error *err);
-
 void clarke_audit_session_init(clarke_audit_session *s);
 void clarke_audit_session_clear(clarke_audit_session *s);
 
@@ -117,8 +109,9 @@ size_t clarke_audit_asked(const clarke_audit_session *s);
 size_t clarke_audit_decided(const clarke_audit_session *s);
 
 /* audit_zeros.c. For an answered session: which entries of AD's gradient are 0 because a factor of each path is, and why.
- * Not known (no error) where the work is stopped, or s->zeros.known says so. */
-clarke_status clarke_audit_find_zeros(clarke_audit_session *s, clarke_error *err);
+ * Not known (no error) where the work is stopped, or s->zeros.known says so. whole: nobody asks but for parameters of which all entries
+ * are 0; a direction is looked for on their behalf alone. */
+clarke_status clarke_audit_find_zeros(clarke_audit_session *s, bool whole, clarke_error *err);
 
 /* The zeros of a parameter that was asked about: */
 typedef struct {
@@ -136,9 +129,10 @@ json_t *clarke_zeros_json(const clarke_audit_session *s);
 /* The direction, as its three numbers; null where none is known. */
 json_t *clarke_moved_json(const clarke_audit_session *s);
 
-/* audit_moved.c. For a session whose zeros were found, a direction along which as many as possible of those that may change do. None
- * is looked for in large networks, nor in those with functions that are not analytic where they are defined, or not defined everywhere. */
-clarke_status clarke_moved_find(clarke_audit_session *s, clarke_error *err);
+/* audit_moved.c. For a session whose zeros were found, a direction along which as many as possible of the `wanted` that may change do, of
+ * parameters that are `asked` for. None is looked for where `wanted` is 0, in large networks, nor in those with functions that are not
+ * analytic where they are defined, or not defined everywhere. */
+clarke_status clarke_moved_find(clarke_audit_session *s, const bool *asked, size_t wanted, clarke_error *err);
 void clarke_moved_clear(clarke_moved *m);
 
 /* Could the checker read what an answered session did, and does the profile know what a proof states? Else an error says

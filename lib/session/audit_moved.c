@@ -26,6 +26,7 @@ typedef struct {
   clarke_audit_session *s;
   clarke_tensors here, there; /* all parameters: as they are, and moved */
   size_t *along;              /* by parameter: entries that are not 0 there */
+  const bool *asked;          /* by parameter: its entries are asked for */
   clarke_error *err;
 } search;
 
@@ -170,7 +171,7 @@ is_other(const clarke_matrix *m, size_t e)
   return other;
 }
 
-/* Entries that are 0 in AD's gradient at w, and not at w'. */
+/* Entries that are 0 in AD's gradient at w, and not at w'; those that are asked for. */
 static size_t
 count_others(const search *f, const clarke_matrix *gradient)
 {
@@ -181,7 +182,7 @@ count_others(const search *f, const clarke_matrix *gradient)
     f->along[p] = 0;
     for (size_t e = 0; z->cause[p] != NULL && e < f->here.tensor[p].count; e++)
       f->along[p] += (z->cause[p][e] & CLARKE_ZERO_NOT) == 0 && is_other(&gradient[p], e);
-    all += f->along[p];
+    all += f->asked[p] ? f->along[p] : 0;
   }
   return all;
 }
@@ -252,13 +253,16 @@ keep(clarke_moved *best, size_t *most, size_t found, const clarke_moved *m, cons
   memcpy(best->along, f->along, f->here.n * sizeof *f->along);
 }
 
+/* Entries that two directions leave at 0 are 0 along nearly all, as the gradient is analytic: no third one is asked. */
 static clarke_status
 try_all(search *f, clarke_moved *best, size_t wanted)
 {
   size_t most = 0;
+  bool more = true;
   clarke_status status = CLARKE_OK;
 
-  for (size_t i = 0; i < N_MULTIPLIERS && most < wanted && status == CLARKE_OK; i++) {
+  for (size_t i = 0; i < N_MULTIPLIERS && most < wanted && more && status == CLARKE_OK; i++) {
+    const size_t before = most;
     bool agrees = false;
 
     for (size_t k = 0; k < N_STEPS && !agrees && status == CLARKE_OK; k++) {
@@ -269,23 +273,9 @@ try_all(search *f, clarke_moved *best, size_t wanted)
       if (status == CLARKE_OK)
         keep(best, &most, found, &m, f);
     }
+    more = !agrees || i == 0 || most > before;
   }
   return status;
-}
-
-/* Entries that are 0 and may be others nearby. */
-static size_t
-count_wanted(const clarke_audit_session *s)
-{
-  size_t wanted = 0;
-
-  for (size_t p = 0; p < s->graph.n_parameters; p++)
-    if (s->graph.parameters[p].wrt) {
-      const clarke_zero_summary z = clarke_audit_zeros_of(s, p);
-
-      wanted += z.ad.zero - z.stays;
-    }
-  return wanted;
 }
 
 void
@@ -296,10 +286,9 @@ clarke_moved_clear(clarke_moved *m)
 }
 
 clarke_status
-clarke_moved_find(clarke_audit_session *s, clarke_error *err)
+clarke_moved_find(clarke_audit_session *s, const bool *asked, size_t wanted, clarke_error *err)
 {
-  search f = {.s = s, .err = err, .along = calloc(s->graph.n_parameters + 1, sizeof *f.along)};
-  const size_t wanted = s->zeros.known ? count_wanted(s) : 0;
+  search f = {.s = s, .err = err, .asked = asked, .along = calloc(s->graph.n_parameters + 1, sizeof *f.along)};
   clarke_status status = f.along != NULL ? CLARKE_OK : clarke_no_memory(err);
 
   clarke_tensors_init(&f.here);

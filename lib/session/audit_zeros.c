@@ -4,28 +4,11 @@
 #include "session/json.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What holds at all weights nearby, too: where an argument is off its kinks it stays there, a window's loser stays one, and data stay. */
 #define STAYS (CLARKE_ZERO_FLAT | CLARKE_ZERO_LOSER | CLARKE_ZERO_UNUSED | CLARKE_ZERO_DATA)
-
-clarke_status
-clarke_audit_find_zeros(clarke_audit_session *s, clarke_error *err)
-{
-  clarke_status status = CLARKE_OK;
-
-  s->zeros_asked = true;
-  if (!s->replayed || s->stopped != NULL)
-    return CLARKE_OK;
-  status = clarke_zeros_find(&s->zeros, &s->replay, &s->profile, false, err);
-  if (status == CLARKE_OK && s->zeros.known && s->replay.n_touches > 0)
-    status = clarke_zeros_find(&s->near_zeros, &s->replay, &s->profile, true, err);
-  if (status == CLARKE_OK)
-    return clarke_moved_find(s, err);
-  clarke_zeros_clear(&s->zeros);
-  clarke_zeros_clear(&s->near_zeros);
-  return status == CLARKE_ESTOPPED ? CLARKE_OK : status;
-}
 
 clarke_zero_summary
 clarke_audit_zeros_of(const clarke_audit_session *s, size_t parameter)
@@ -39,6 +22,50 @@ clarke_audit_zeros_of(const clarke_audit_session *s, size_t parameter)
   for (size_t e = 0; near->known && near->cause[parameter] != NULL && e < z.entries; e++)
     z.stays += (near->cause[parameter][e] & ~STAYS) == 0;
   return z;
+}
+
+/* Marks whose entries are asked for: all parameters', or with `whole` of those of which all is 0. How many are 0 and may be others nearby. */
+static size_t
+mark_asked(bool *asked, const clarke_audit_session *s, bool whole)
+{
+  size_t wanted = 0;
+
+  for (size_t p = 0; p < s->graph.n_parameters; p++) {
+    const clarke_zero_summary z = clarke_audit_zeros_of(s, p);
+
+    asked[p] = s->graph.parameters[p].wrt && (!whole || z.ad.zero == z.entries);
+    wanted += asked[p] ? z.ad.zero - z.stays : 0;
+  }
+  return wanted;
+}
+
+/* For known zeros, a direction off them. */
+static clarke_status
+find_moved(clarke_audit_session *s, bool whole, clarke_error *err)
+{
+  bool *asked = calloc(s->graph.n_parameters + 1, sizeof *asked);
+  const clarke_status status = asked == NULL ? clarke_no_memory(err) : clarke_moved_find(s, asked, mark_asked(asked, s, whole), err);
+
+  free(asked);
+  return status;
+}
+
+clarke_status
+clarke_audit_find_zeros(clarke_audit_session *s, bool whole, clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+
+  s->zeros_asked = true;
+  if (!s->replayed || s->stopped != NULL)
+    return CLARKE_OK;
+  status = clarke_zeros_find(&s->zeros, &s->replay, &s->profile, false, err);
+  if (status == CLARKE_OK && s->zeros.known && s->replay.n_touches > 0)
+    status = clarke_zeros_find(&s->near_zeros, &s->replay, &s->profile, true, err);
+  if (status == CLARKE_OK)
+    return s->zeros.known ? find_moved(s, whole, err) : CLARKE_OK;
+  clarke_zeros_clear(&s->zeros);
+  clarke_zeros_clear(&s->near_zeros);
+  return status == CLARKE_ESTOPPED ? CLARKE_OK : status;
 }
 
 bool

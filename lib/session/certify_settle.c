@@ -29,7 +29,7 @@ loss_follows(bool *follows, const clarke_certified *c, clarke_error *err)
   clarke_status status;
   arb_t value, other;
 
-  *follows = !step->has_loss;
+  *follows = !step->has_loss || n->loss_shown;
   if (*follows || !isfinite(bound))
     return CLARKE_OK;
   arb_init(value);

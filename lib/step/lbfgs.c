@@ -85,23 +85,6 @@ clarke_lbfgs_drop(clarke_lbfgs *l)
 /* --- numbers ------------------------------------------------------------------------------------------------------ */
 
 void
-clarke_lbfgs_shorten(clarke_number *x)
-{
-  clarke_number least;
-  mpq_t q;
-
-  if (!clarke_number_is_large(x))
-    return;
-  mpq_init(q);
-  clarke_number_init(&least);
-  clarke_piece_parts(q, 1, 2 * BITS);
-  clarke_number_set_q(&least, q);
-  clarke_number_widen(x, &least, BITS);
-  clarke_number_clear(&least);
-  mpq_clear(q);
-}
-
-void
 clarke_lbfgs_dot(clarke_number *sum, const clarke_number *x, const clarke_number *y, size_t n, const clarke_hypers *h)
 {
   clarke_number product, size;
@@ -124,7 +107,7 @@ clarke_lbfgs_dot(clarke_number *sum, const clarke_number *x, const clarke_number
     clarke_piece_widen(sum, q, &size);
     clarke_piece_off(sum, 0, 0, 2 * n, h->rounding.tiny);
   }
-  clarke_lbfgs_shorten(sum);
+  clarke_piece_shorten(sum);
   clarke_number_clear(&product);
   clarke_number_clear(&size);
   mpq_clear(q);
@@ -143,7 +126,7 @@ add_multiple(clarke_number *y, const clarke_number *a, const clarke_number *x, s
     clarke_number_set(&before, &y[i]);
     clarke_number_add(&y[i], &y[i], &move, BITS);
     clarke_piece_round(&y[i], h, NULL, &before, NULL, &move);
-    clarke_lbfgs_shorten(&y[i]);
+    clarke_piece_shorten(&y[i]);
   }
   clarke_number_clear(&move);
   clarke_number_clear(&before);
@@ -156,7 +139,7 @@ multiply(clarke_number *y, const clarke_number *a, const clarke_number *x, size_
   for (size_t i = 0; i < n; i++) {
     clarke_number_mul(&y[i], a, &x[i], BITS);
     clarke_piece_round(&y[i], h, NULL, &y[i], NULL, NULL);
-    clarke_lbfgs_shorten(&y[i]);
+    clarke_piece_shorten(&y[i]);
   }
 }
 
@@ -173,7 +156,7 @@ subtract(clarke_number *y, const clarke_number *a, const clarke_number *b, size_
 {
   for (size_t i = 0; i < n; i++) {
     clarke_number_sub(&y[i], a != NULL ? &a[i] : &y[i], &b[i], BITS);
-    clarke_lbfgs_shorten(&y[i]);
+    clarke_piece_shorten(&y[i]);
   }
 }
 

@@ -43,8 +43,6 @@ clarke_lbfgs_pair *clarke_lbfgs_append(clarke_lbfgs *l);
 /* The oldest one goes. */
 void clarke_lbfgs_drop(clarke_lbfgs *l);
 
-/* A rational of too many bits goes on as a ball. */
-void clarke_lbfgs_shorten(clarke_number *x);
 /* sum = x y, with all that such a sum in floats, in whatever order, may be. */
 void clarke_lbfgs_dot(clarke_number *sum, const clarke_number *x, const clarke_number *y, size_t n, const clarke_hypers *h);
 /* The pairs that make a direction, the oldest being number 0; what is handed out lasts until the next is asked for. */

@@ -318,3 +318,20 @@ clarke_piece_decay(clarke_step_entry *e, clarke_number *d, const clarke_number *
   clarke_piece_descend(e, q, &e->theta, h);
   mpq_clear(q);
 }
+
+void
+clarke_piece_shorten(clarke_number *x)
+{
+  clarke_number least;
+  mpq_t q;
+
+  if (!clarke_number_is_large(x))
+    return;
+  mpq_init(q);
+  clarke_number_init(&least);
+  clarke_piece_parts(q, 1, 2 * CLARKE_STEP_PRECISION);
+  clarke_number_set_q(&least, q);
+  clarke_number_widen(x, &least, CLARKE_STEP_PRECISION);
+  clarke_number_clear(&least);
+  mpq_clear(q);
+}

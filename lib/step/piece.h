@@ -45,5 +45,7 @@ clarke_status clarke_piece_precondition(clarke_number *y, const clarke_number *x
                                         const clarke_hypers *h, clarke_error *err);
 /* d is the gradient that the rule goes on with. Coupled decay is part of it; decoupled decay comes before the step. */
 void clarke_piece_decay(clarke_step_entry *e, clarke_number *d, const clarke_number *g, const clarke_hypers *h);
+/* A rational of too many bits goes on as a ball. */
+void clarke_piece_shorten(clarke_number *x);
 
 #endif

@@ -1,7 +1,7 @@
 #include "step/wolfe.h"
 
 #include "base/stop.h"
-#include "step/lbfgs.h"
+#include "step/piece.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -104,7 +104,7 @@ add_part(clarke_number *y, const clarke_number *a, long num, unsigned long den, 
   clarke_number_init(&move);
   clarke_number_addmul_q(&move, q, b, BITS);
   clarke_number_add(y, a, &move, BITS);
-  clarke_lbfgs_shorten(y);
+  clarke_piece_shorten(y);
   clarke_number_clear(&move);
   mpq_clear(q);
 }
@@ -155,11 +155,11 @@ discriminate(clarke_number *d1, clarke_number *square, const clarke_wolfe_point 
   clarke_number_div(&x, d1, &x, BITS);
   clarke_number_add(d1, &a->slope, &b->slope, BITS);
   clarke_number_sub(d1, d1, &x, BITS);
-  clarke_lbfgs_shorten(d1);
+  clarke_piece_shorten(d1);
   clarke_number_mul(square, d1, d1, BITS);
   clarke_number_mul(&x, &a->slope, &b->slope, BITS);
   clarke_number_sub(square, square, &x, BITS);
-  clarke_lbfgs_shorten(square);
+  clarke_piece_shorten(square);
   clarke_number_clear(&x);
   clarke_number_clear(&three);
 }
@@ -192,7 +192,7 @@ divide(search *w, clarke_number *t, const clarke_wolfe_point *a, const clarke_wo
     clarke_number_sub(&below, &b->t, &a->t, BITS);
     clarke_number_mul(&above, &above, &below, BITS);
     clarke_number_sub(t, &b->t, &above, BITS);
-    clarke_lbfgs_shorten(t);
+    clarke_piece_shorten(t);
   }
   clarke_number_clear(&above);
   clarke_number_clear(&below);
@@ -376,7 +376,7 @@ keep_off(search *w, clarke_number *t, place where, const clarke_number *least, c
       clarke_number_sub(t, most, &eps, BITS);
     else
       clarke_number_add(t, least, &eps, BITS);
-    clarke_lbfgs_shorten(t);
+    clarke_piece_shorten(t);
     w->slow = false;
   } else
     w->slow = close;

@@ -305,7 +305,6 @@ sift(bool *decided, clarke_certify *c, clarke_error *err)
   status = clarke_sieve_run(decided, c, err);
   for (size_t i = 0; i < c->n; i++)
     *decided = *decided && c->certificate[i].certainty <= CLARKE_FOLLOWED;
-  *decided = *decided && !c->by_loss; /* which no doubles have */
   c->by_doubles = *decided;
   if (status == CLARKE_OK && *decided)
     return add_rest(c, err);

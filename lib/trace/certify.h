@@ -40,6 +40,7 @@ typedef struct {
   double **recorded;      /* by value: features x samples, row-major; NULL: not recorded */
   size_t n, capacity;
   clarke_certificate *certificate; /* outputs in order, gradients from the loss back, parameters */
+  bool loss_shown;        /* by doubles: the loss that was recorded follows from outputs that were not, which it is the sum of */
   /* at work */
   clarke_roundoff rounded;
   clarke_roundback back;

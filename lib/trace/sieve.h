@@ -27,6 +27,7 @@ typedef struct {
   const float *exact;       /* what is known: as it was recorded, or copied from there */
   double *near;             /* what was computed, in doubles */
   bool owned;               /* are they in a room of the sieve's? Else they are another's */
+  const clarke_tensor *record; /* with exact: whose numbers these are, each in its place; NULL: that is not known */
   double *slack;            /* by row: at least |near - what it should be|; with near */
   double *scale;            /* by column: what slack is to be multiplied by there, at most 1; NULL: 1 */
   double *top;              /* by row: at least what the absolute values of its terms add up to; with slack */
@@ -255,6 +256,9 @@ double clarke_sieve_norm(const clarke_sieve *s, const clarke_certificate *made, 
 
 bool clarke_sieve_is_equal(const float *a, const float *b, size_t n); /* a NaN is equal to none */
 
+/* Are these two records the same, byte by byte, and packed? Then neither is turned beside the other. NULL is no record. */
+bool clarke_sieve_is_same(const clarke_tensor *a, const clarke_tensor *b);
+
 /* A float32 tensor, cols x rows (samples first), as rows x cols: a room, or its own bytes where they lie so. NULL: out of memory, or,
  * and open, if it is none. */
 const float *clarke_sieve_turned(clarke_sieve *s, clarke_tensor *t, size_t rows, size_t cols, clarke_error *err);
@@ -274,6 +278,16 @@ clarke_status clarke_sieve_dense_back(clarke_sieve *s, const clarke_step *dense,
 
 /* Sums of |g| |x|, but for what doubles round, of each entry of the weight, while the gradient g of the step's output and its operand are known. */
 clarke_status clarke_sieve_weight_sizes(double *size, clarke_sieve *s, const clarke_step *dense, clarke_error *err);
+
+/* --- sieve_loss.c --- */
+
+/* Is the loss the sum of the network's outputs, of which nothing was recorded? */
+bool clarke_sieve_sums_loss(const clarke_sieve *s);
+/* There, and where nothing but a loss was recorded behind some output: does it follow from what doubles have of the network's outputs? What they
+ * cannot tell leaves the sieve open. */
+clarke_status clarke_sieve_loss(clarke_sieve *s, clarke_error *err);
+/* The gradient in each of these outputs, of which there is no record: the factor on the loss. */
+clarke_status clarke_sieve_seed_sum(clarke_sieve *s, clarke_error *err);
 
 /* --- sieve_winograd.c --- */
 

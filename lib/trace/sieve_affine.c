@@ -219,6 +219,7 @@ clarke_sieve_affine(clarke_sieve *s, size_t i, clarke_error *err)
   const clarke_value *v = &s->g->values[a.sum->out];
   clarke_certificate *made;
   clarke_sieve_found found = {0};
+  clarke_tensor *t;
   const float *recorded;
 
   s->open = s->open || a.x == NULL || a.normalize->in[0].map != NULL || a.normalize->in[0].coef != 1 || !clarke_sieve_is_factor(s, a.scale);
@@ -227,7 +228,8 @@ clarke_sieve_affine(clarke_sieve *s, size_t i, clarke_error *err)
   if (!clarke_sieve_take_moments(&s->group[i], s, a.normalize, a.x))
     return clarke_no_memory(err);
   a.all = s->group[i];
-  recorded = clarke_sieve_turned(s, clarke_certify_find(s->c, "output", v->name), v->count, s->n, err);
+  t = clarke_certify_find(s->c, "output", v->name);
+  recorded = clarke_sieve_turned(s, t, v->count, s->n, err);
   if (recorded == NULL)
     return s->open ? CLARKE_OK : CLARKE_ENOMEM;
   made = clarke_certify_add(s->c, CLARKE_OUTPUT, v->name, a.sum->op->name, err);
@@ -235,7 +237,7 @@ clarke_sieve_affine(clarke_sieve *s, size_t i, clarke_error *err)
     return CLARKE_ENOMEM;
   pass(&found, &a, recorded);
   clarke_sieve_tell(s, made, &found, a.entries, true, recorded);
-  s->value[a.sum->out] = (clarke_sieved){.exact = recorded, .owned = true, .parts = 1};
+  s->value[a.sum->out] = (clarke_sieved){.exact = recorded, .record = t, .owned = true, .parts = 1};
   return CLARKE_OK;
 }
 
@@ -374,7 +376,8 @@ judge(back *b, clarke_error *err)
   clarke_sieve *s = b->a.s;
   const size_t value = b->a.normalize->in[0].value;
   const clarke_value *v = &s->g->values[value];
-  const float *recorded = clarke_sieve_turned(s, clarke_certify_find(s->c, "gradient", v->name), v->count, s->n, err);
+  clarke_tensor *t = clarke_certify_find(s->c, "gradient", v->name);
+  const float *recorded = clarke_sieve_turned(s, t, v->count, s->n, err);
   clarke_sieve_found found = {0};
   clarke_certificate *made;
   unsigned char joined[CHUNK];
@@ -399,7 +402,7 @@ judge(back *b, clarke_error *err)
       clarke_sieve_judge_line(&found, &j, end - e);
   }
   clarke_sieve_tell(s, made, &found, b->a.entries, true, recorded);
-  s->grad[value] = (clarke_sieved){.exact = recorded, .owned = true, .parts = 1, .terms = 1, .judged = true};
+  s->grad[value] = (clarke_sieved){.exact = recorded, .record = t, .owned = true, .parts = 1, .terms = 1, .judged = true};
   return CLARKE_OK;
 }
 

@@ -75,8 +75,11 @@ gather_back(clarke_sieve *s, const clarke_step *step, const clarke_operand *o, b
   if (s->open)
     return CLARKE_OK;
   if (last && o->map == NULL && o->coef == 1) { /* nobody else reads it */
+    const clarke_status status = give(s, o->value, g, 1, err);
+
     s->grad[step->out].owned = false;
-    return give(s, o->value, g, 1, err);
+    s->grad[o->value].record = s->grad[o->value].exact == g ? s->grad[step->out].record : NULL;
+    return status;
   }
   part = zeros(s, rows * s->n);
   for (size_t f = 0; part != NULL && f < count; f++) {

@@ -75,6 +75,23 @@ drop_gradient(clarke_sieve *s, const clarke_step *dense)
     clarke_sieved_clear(s, &s->grad[dense->out]);
 }
 
+/* A gradient that was only moved on, to a record that is the same. */
+static clarke_status
+judge_same(clarke_sieve *s, clarke_sieved *g, size_t value, const clarke_tensor *t, const char *op, clarke_error *err)
+{
+  const clarke_value *v = &s->g->values[value];
+  clarke_certificate *made = clarke_certify_add(s->c, CLARKE_GRADIENT, v->name, op, err);
+
+  if (made == NULL)
+    return CLARKE_ENOMEM;
+  made->entries = made->exact = v->count * s->n;
+  made->at_most = true;
+  made->norm = clarke_sieve_norm(s, made, g->exact);
+  g->record = t;
+  g->terms = 1;
+  return CLARKE_OK;
+}
+
 /* A gradient is judged by the record of its name, which takes its place. */
 static clarke_status
 judge(clarke_sieve *s, size_t value, const char *op, clarke_terms_kind kind, clarke_error *err)
@@ -88,6 +105,8 @@ judge(clarke_sieve *s, size_t value, const char *op, clarke_terms_kind kind, cla
   clarke_certificate *made;
   clarke_status status;
 
+  if (!v->constant && g->exact != NULL && g->parts == 1 && clarke_sieve_is_same(g->record, t))
+    return judge_same(s, g, value, t, op, err);
   recorded = clarke_sieve_turned(s, t, v->count, v->constant ? 1 : cols, err);
   if (recorded == NULL)
     return s->open ? CLARKE_OK : clarke_no_memory(err);
@@ -95,7 +114,7 @@ judge(clarke_sieve *s, size_t value, const char *op, clarke_terms_kind kind, cla
   status = made != NULL ? clarke_sieve_judge(s, made, g, rows, cols, recorded, g->terms + CLARKE_ROUNDBACK_SPARE, kind, err)
                         : CLARKE_ENOMEM;
   clarke_sieved_clear(s, g);
-  *g = (clarke_sieved){.exact = recorded, .owned = true, .parts = 1, .terms = 1};
+  *g = (clarke_sieved){.exact = recorded, .record = t, .owned = true, .parts = 1, .terms = 1};
   if (dense != NULL)
     drop_gradient(s, dense);
   return status;
@@ -111,6 +130,8 @@ seed(clarke_sieve *s, clarke_error *err)
   double *off = NULL, *numbers;
   clarke_status status;
 
+  if (clarke_sieve_sums_loss(s))
+    return clarke_sieve_seed_sum(s, err);
   s->open = s->open || recorded == NULL || s->g->values[out].name == NULL;
   if (s->open)
     return CLARKE_OK;

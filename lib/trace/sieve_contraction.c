@@ -1,7 +1,7 @@
 /* PRODUCT steps, both ways, in doubles (sieve_entries.c): sums of K products of two activations, by BLAS. The product of two float32 numbers is a
  * double; K of them add up to what they should within K u of their absolute values' sum, in any order, which is made the same way. Of single entries
  * (K = 1) one factor may be no record; then what it is off by is multiplied, too. */
-#include "trace/sieve.h"
+#include "trace/sieve_wide.h"
 
 #include <cblas.h>
 #include <limits.h>
@@ -156,13 +156,15 @@ multiply_entries(double *off, double *may, double *mass, const clarke_sieve_numb
 {
   const double x = clarke_sieve_near(a, e), z = clarke_sieve_near(c, k), x_off = clarke_sieve_off(a, e), z_off = clarke_sieve_off(c, k);
   const double size = clarke_sieve_size(a, e), size_of_other = clarke_sieve_size(c, k), top = size_of_other + clarke_sieve_may(c, k);
+  double lost;
+  const double product = clarke_sieve_times(&lost, x, z);
 
-  *off = clarke_up_by(fabs(x) * z_off + x_off * (fabs(z) + z_off), 8);
-  if (x_off > 0 || z_off > 0)
-    *off += clarke_taken(2, fabs(x * z)) + (x != 0 || z != 0 ? CLARKE_SIEVE_LEAST : 0);
+  *off = clarke_up_by(fabs(x) * z_off + x_off * (fabs(z) + z_off), 8) + lost;
+  if ((x_off > 0 && (z != 0 || z_off > 0)) || (z_off > 0 && (x != 0 || x_off > 0))) /* a factor that is 0 makes 0 */
+    *off += CLARKE_SIEVE_LEAST;
   *may = size * clarke_sieve_may(c, k) + clarke_sieve_may(a, e) * top;
   *mass = (size + clarke_sieve_may(a, e)) * top;
-  return x * z;
+  return product;
 }
 
 static void

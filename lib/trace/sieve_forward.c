@@ -215,13 +215,45 @@ make_row(float *y, const exact_step *e, size_t f)
     memset(y, 0, e->n * sizeof *y);
 }
 
-/* The step's output: where it has a name, the record of it, which must be that; else numbers of its own. */
+/* Does the step take all over as it lies? */
+static bool
+renames(const exact_step *e)
+{
+  return e->step->kind == CLARKE_GATHER && e->step->in[0].map == NULL;
+}
+
+/* The record of the step's output, which must be what the step makes: it is turned, unless its operand's is the same. */
+static clarke_status
+compare_exact(clarke_sieve *s, clarke_sieved *y, const exact_step *e, clarke_tensor *t, clarke_error *err)
+{
+  const size_t count = s->g->values[e->step->out].count;
+
+  if (renames(e) && clarke_sieve_is_same(s->value[e->step->in[0].value].record, t)) {
+    *y = (clarke_sieved){.exact = e->x, .record = t, .parts = 1}; /* which its owner keeps: the step reads it */
+    return CLARKE_OK;
+  }
+  y->exact = clarke_sieve_turned(s, t, count, s->n, err);
+  y->record = t;
+  if (y->exact == NULL)
+    return s->open ? CLARKE_OK : CLARKE_ENOMEM;
+  if (renames(e))
+    s->open = !clarke_sieve_is_equal(e->x, y->exact, count * s->n);
+  else
+    for (size_t f = 0; f < count && !s->open; f++) {
+      make_row(e->row, e, f);
+      s->open = !clarke_sieve_is_equal(e->row, y->exact + f * s->n, s->n);
+    }
+  return CLARKE_OK;
+}
+
+/* The step's output: where it has a name, the record of it; else numbers of its own. */
 static clarke_status
 make_exact(clarke_sieve *s, const exact_step *e, clarke_error *err)
 {
   const clarke_value *v = &s->g->values[e->step->out];
   clarke_sieved *y = &s->value[e->step->out];
   clarke_certificate *made;
+  clarke_status status;
 
   *y = (clarke_sieved){.owned = true, .parts = 1};
   if (v->name == NULL || !clarke_certify_has(s->c, "output", v->name)) {
@@ -232,16 +264,9 @@ make_exact(clarke_sieve *s, const exact_step *e, clarke_error *err)
     y->exact = own;
     return own != NULL ? CLARKE_OK : clarke_no_memory(err);
   }
-  y->exact = clarke_sieve_turned(s, clarke_certify_find(s->c, "output", v->name), v->count, s->n, err);
-  if (y->exact == NULL)
-    return s->open ? CLARKE_OK : CLARKE_ENOMEM;
-  if (e->step->kind == CLARKE_GATHER && e->step->in[0].map == NULL) /* all is taken over as it lies */
-    s->open = !clarke_sieve_is_equal(e->x, y->exact, v->count * s->n);
-  else
-    for (size_t f = 0; f < v->count && !s->open; f++) {
-      make_row(e->row, e, f);
-      s->open = !clarke_sieve_is_equal(e->row, y->exact + f * s->n, s->n);
-    }
+  status = compare_exact(s, y, e, clarke_certify_find(s->c, "output", v->name), err);
+  if (status != CLARKE_OK || y->exact == NULL)
+    return status;
   made = clarke_certify_add(s->c, CLARKE_OUTPUT, v->name, e->step->op->name, err);
   if (made == NULL)
     return CLARKE_ENOMEM;
@@ -305,10 +330,7 @@ follow(clarke_sieve *s, const clarke_step *step, clarke_error *err)
   clarke_certificate *made;
   bool meets = false;
 
-  if (clarke_certify_is_passed_on(s->c, step->out))
-    return CLARKE_OK;
-  s->open = s->open || clarke_certify_is_loss(s->c, (size_t)(step - s->g->steps));
-  if (s->open)
+  if (clarke_certify_is_passed_on(s->c, step->out) || clarke_certify_is_loss(s->c, (size_t)(step - s->g->steps)))
     return CLARKE_OK;
   made = clarke_certify_add(s->c, CLARKE_OUTPUT, v->name, step->op->name, err);
   if (made == NULL || (s->value[step->out].enclosed && clarke_certify_meets_place(&meets, s->c, step->out, true, err) != CLARKE_OK))
@@ -341,9 +363,7 @@ judge(clarke_sieve *s, const clarke_step *step, clarke_error *err)
     return CLARKE_ENOMEM;
   status = clarke_sieve_judge(s, made, y, v->count, s->n, recorded, y->terms + SPARE, CLARKE_TERMS_OF_OUTPUT, err);
   clarke_sieved_clear(s, y);
-  y->exact = recorded;
-  y->owned = true;
-  y->parts = 1;
+  *y = (clarke_sieved){.exact = recorded, .record = t, .owned = true, .parts = 1};
   return status;
 }
 
@@ -411,5 +431,5 @@ clarke_sieve_forward(clarke_sieve *s, clarke_error *err)
     if (status == CLARKE_OK && !s->open)
       drop_operand(s, &s->g->steps[i]);
   }
-  return status;
+  return status == CLARKE_OK ? clarke_sieve_loss(s, err) : status;
 }

@@ -224,6 +224,13 @@ clarke_sieve_is_equal(const float *a, const float *b, size_t n)
   return different == 0;
 }
 
+bool
+clarke_sieve_is_same(const clarke_tensor *a, const clarke_tensor *b)
+{
+  return a != NULL && b != NULL && a->dtype == CLARKE_F32 && b->dtype == CLARKE_F32 && a->packed != NULL && b->packed != NULL
+         && a->count == b->count && memcmp(a->packed, b->packed, a->count * sizeof(float)) == 0;
+}
+
 /* Some entries of a row. */
 typedef struct {
   size_t n;

@@ -61,6 +61,32 @@ argument(clarke_sieve *s, const clarke_step *step)
   return s->open ? NULL : x;
 }
 
+/* 1 / x of one number x, which is what a mean's sum is divided by: the exact pass has the rational then, and no enclosure. A quotient is
+ * rounded once; of a power of 2 it is exact. */
+static clarke_status
+reciprocal(clarke_sieve *s, const clarke_step *step, clarke_error *err)
+{
+  const size_t entries = s->g->values[step->out].count * s->n;
+  const float *x = argument(s, step);
+  const double gamma = clarke_sieve_gamma(s, FUNCTION), at = x != NULL && entries > 0 ? fabs((double)x[0]) : 0, size = 1 / at;
+  clarke_sieved *y = &s->value[step->out];
+  int power;
+
+  s->open = s->open || s->carries[step->in[0].value] || !(at > 0x1p-32 && at < 0x1p32);
+  for (size_t e = 0; e < entries && !s->open; e++)
+    s->open = x[e] != x[0];
+  if (s->open)
+    return CLARKE_OK;
+  if (!clarke_sieve_begin_entries(s, y, entries))
+    return clarke_no_memory(err);
+  for (size_t e = 0; e < entries; e++) {
+    y->near[e] = 1 / (double)x[e];
+    y->off[e] = frexp(at, &power) != 0.5 ? clarke_taken(1, size) : 0;
+    y->may[e] = clarke_sieve_by(gamma, FUNCTION, s->c->by.tiny, size - y->off[e]);
+  }
+  return CLARKE_OK;
+}
+
 clarke_status
 clarke_sieve_analytic(clarke_sieve *s, const clarke_step *step, clarke_error *err)
 {
@@ -69,6 +95,8 @@ clarke_sieve_analytic(clarke_sieve *s, const clarke_step *step, clarke_error *er
   const double gamma = clarke_sieve_gamma(s, FUNCTION);
   clarke_sieved *y = &s->value[step->out];
 
+  if (step->function == CLARKE_RECIPROCAL)
+    return reciprocal(s, step, err);
   s->open = s->open || x == NULL;
   if (x == NULL)
     return CLARKE_OK;

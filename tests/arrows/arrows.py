@@ -17,7 +17,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
-# What the checker is made of: the C library, POSIX, GMP, and the compiler's names of instructions.
+# What the checker is made of: the C library, POSIX and GMP; and the compiler's names of instructions, for SHA-256.
 CHECKER = {"gmp.h", "cpuid.h", "immintrin.h"}
 C_LIBRARY = re.compile(r"(assert|ctype|errno|float|inttypes|limits|math|pthread|setjmp|signal|stdarg|stdbool|stddef|stdint|stdio|stdlib|string|"
                        r"strings|time|unistd|fcntl|sys/[a-z]+)\.h")

@@ -5,8 +5,9 @@
 
 prints a table. Time is the processor's, of one thread; of each row the smallest of some runs, the step's own between them. Commands read their
 files and start: that is part of it. A command that takes more than --most seconds of the processor is ended, and the table says `> ...`.
-`record` is a step put behind others in one folder, run again at moved parameters; its operators are not replayed.
---ways prints what recording alone costs in other ways: not run again, and in the background (then of the training's own thread).
+`record` is a step put behind others in one folder. Being the smallest of some, it is of one that is not run again itself, as earlier ones of its program were;
+its operators are not replayed. --ways prints what recording alone costs in other ways: run again at moved parameters, as the first of its program
+is; not run again; and in the background (then of the training's own thread).
 --before has each command of another version beside it, in turns, over the same record. --whole-alone leaves light records out.
 Checks are of the proofs that `certify` and `audit` write, as multiples of the step, too.
 """
@@ -30,9 +31,12 @@ from torch.nn import functional as F  # noqa: E402
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent.parent / "tools" / "python"))
 import clarke  # noqa: E402
+from clarke.fingerprint import PROGRAMS  # noqa: E402
 from clarke.recorder import settle  # noqa: E402
+from clarke.repeated import LAST  # noqa: E402
 
-WAYS = [("all, not run again", {"again": False}, time.process_time), ("light, not run again", {"light": True, "again": False}, time.process_time),
+WAYS = [("all, the first of its program", {}, time.process_time), ("light, the first of its program", {"light": True}, time.process_time),
+        ("all, not run again", {"again": False}, time.process_time), ("light, not run again", {"light": True, "again": False}, time.process_time),
         ("all, in the background", {"background": True}, time.thread_time),
         ("light, in the background", {"light": True, "background": True}, time.thread_time)]
 COMMANDS = [("audit", "all", ["audit"]), ("audit, light", "light", ["audit"]), ("certify", "all", ["certify"]),
@@ -203,9 +207,13 @@ class Row:
         self.model.zero_grad()
         self.loss(self.model(self.x), self.y).backward()
 
-    def recorded(self, folder, clock=time.process_time, **how):
+    def recorded(self, folder, clock=time.process_time, first=False, **how):
+        """first: as if no step of the model was recorded before."""
         def one(i):
             self.model.zero_grad()
+            if first:
+                PROGRAMS.pop(self.model, None)
+                LAST.pop(self.model, None)
             with clarke.record(folder, self.model, step=i, append=i > 0, **how):
                 self.loss(self.model(self.x), self.y).backward()
 
@@ -240,7 +248,7 @@ class Row:
             if self.options.check:
                 cells += [self.check(run["all"], tool, words) for words in CHECKED]
             if self.options.ways:
-                cells += [self.cell(self.recorded(os.path.join(folder, way), clock, **how)) for way, how, clock in WAYS]
+                cells += [self.cell(self.recorded(os.path.join(folder, way), clock, way.endswith("first of its program"), **how)) for way, how, clock in WAYS]
         return cells
 
 

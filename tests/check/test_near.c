@@ -358,6 +358,38 @@ START_TEST(doubles_place_what_nearly_cancels)
 }
 END_TEST
 
+/* A weight is the slope below 0, whatever the piece has: -2 of -1 is 2, and 2 - 1 lies above 0. Windows of such entries are no ties. */
+START_TEST(a_weight_is_the_slope_below_zero)
+{
+  rational *x = rationals(2);
+  world w;
+  mpq_set_si(&x[0], -1, 1);
+  mpq_set_si(&x[1], -3, 1);
+  world_begin(&w, 2, x);
+  mpq_set_si(&w.w[1].value[0], -2, 1);
+  step *st = add_entries(&w, PIECEWISE, 2);
+  st->n_kinks = 1;
+  mpq_set_ui(&st->piece[1][1], 1, 1);
+  st->factors[0].w = st->factors[1].w = &w.w[1];
+  st = world_add(&w, LINEAR, 2, 2);
+  for (size_t f = 0; f < 2; f++) {
+    st->sources[2 * f].from = f;
+    st->sources[2 * f + 1].step = NONE;
+    st->factors[2 * f + 1].coef = &minus_one;
+  }
+  st = add_entries(&w, PIECEWISE, 2);
+  st->n_kinks = 1;
+  mpq_set_ui(&st->piece[1][1], 1, 1);
+  st = world_add(&w, WINDOW, 1, 2);
+  st->sources[0] = (source){1, 0};
+  st->sources[1] = (source){1, 1};
+  world_values(&w);
+  point_evaluate(&w.p);
+  ck_assert(w.p.place[1][0] == 0 && w.p.place[1][1] == 0 && w.p.place[3][0] == 1 && w.p.place[3][1] == 1);
+  ck_assert(w.p.place[4][0] == 1 && w.p.n_touched == 0);
+}
+END_TEST
+
 /* Ends of exp(-t 2^-p) hold it, to few digits and to many. */
 START_TEST(exponentials_lie_between_their_ends)
 {
@@ -485,6 +517,7 @@ main(void)
   tcase_add_loop_test(t, a_constant_line_is_zero, 0, 3);
   tcase_add_loop_test(t, bits_are_added_until_pieces_are_decided, 0, 2);
   tcase_add_test(t, doubles_place_what_nearly_cancels);
+  tcase_add_test(t, a_weight_is_the_slope_below_zero);
   tcase_add_loop_test(t, exponentials_lie_between_their_ends, 0, 20);
   tcase_add_test(t, factors_have_more_bits_then_too);
   tcase_add_loop_test(t, one_number_twice_is_no_open_tie, 0, 2);

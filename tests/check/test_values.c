@@ -920,6 +920,17 @@ is_no_number(const void *pass, size_t s, size_t e, size_t reader, source x, cons
   ++*seen;
 }
 
+/* The slope of ELU from 0 on. */
+static void
+is_one(const void *pass, size_t s, size_t e, size_t reader, source x, const interval *by)
+{
+  size_t *seen = *(size_t *const *)pass;
+
+  (void)x;
+  ck_assert_msg(mpq_equal(&by->lo, &plus_one) && mpq_equal(&by->hi, &plus_one), "step %zu, entry %zu from %zu", s, e, reader);
+  ++*seen;
+}
+
 /* Where numbers alone serve, the slope of a function that has none, as tanh's, must not be taken for one; nor what a LogSoftmax has. */
 static void
 rows_without_numbers(const point *p, size_t s, size_t *seen)
@@ -929,7 +940,8 @@ rows_without_numbers(const point *p, size_t s, size_t *seen)
   if ((st->kind == FUNCTION && !function_has_domain(st->of)) || (st->kind == SOFTMAX && st->log && st->length > 1))
     for (size_t e = 0; e < entries(p, s) && st->varies; e++) {
       const size_t before = *seen;
-      jacobian_row(&(jacobian){p, slopes(p), true, is_no_number, &seen}, s, e, false);
+      const bool one = st->kind == FUNCTION && st->of == F_ELU && mpq_sgn(&argument(p, st, e)->lo) >= 0;
+      jacobian_row(&(jacobian){p, slopes(p), true, one ? is_one : is_no_number, &seen}, s, e, false);
       ck_assert(st->kind == FUNCTION || *seen - before > 1); /* a line's other entries, too */
     }
 }

@@ -147,8 +147,9 @@ def compiled(net, folder, **options):
 
 def with_gradient(net, folder, **options):
     net.first.weight.grad = torch.ones(5, 4)
-    with clarke.record(folder, net, **options):
-        pass
+    with clarke.record(folder, net, **options) as recorded:
+        F.cross_entropy(net(X), Y).backward()
+    recorded.wait()
 
 
 def after_backward(net, folder, **options):

@@ -340,6 +340,17 @@ def made_in_the_call():
         expect(found == ["calls", "calls", says], f"{name}: {found}")
 
 
+def in_its_class():
+    kept = []
+
+    class Own(Net):
+        def forward(self, x):
+            return super().forward(x) if kept else None
+
+    kept.append(Own().eval())
+    return kept[0]
+
+
 def what_is_kept():
     """Nothing of a model that nobody has; and so many programs of one."""
     net = Net().eval()
@@ -348,6 +359,12 @@ def what_is_kept():
     del net, loop
     gc.collect()
     expect(ref() is None, "the model is let go of")
+    net = in_its_class()
+    loop = five(net, "a model whose class has it")
+    ref = weakref.ref(net)
+    del net, loop
+    gc.collect()
+    expect(ref() is None, "the model that its class has is let go of")
     loop = Loop(Net().eval())
     for n in range(1, 2 * fingerprint.MOST):
         loop.step(X.repeat(n, 1), Y.repeat(n))

@@ -228,6 +228,7 @@ START_TEST(enclosures_decide_strictly_and_measure)
       clarke_forward f;
       clarke_forward_rest rest = {0};
       size_t sample[16], vague;
+      double needs;
 
       clarke_matrix_init(&input);
       clarke_forward_init(&f);
@@ -238,7 +239,7 @@ START_TEST(enclosures_decide_strictly_and_measure)
       OK(clarke_forward_refine(c.r.piece, c.r.ties, margin, &inside, round % 2 ? &rest : NULL, &c.r.constants, &input, &c.x, 63, &error));
       left += rest.value != NULL;
       if (rest.value != NULL)
-        OK(clarke_pairs_run(c.r.piece, c.r.ties, margin, &inside, &vague, &c.g, &c.x, &rest, NULL, &error));
+        OK(clarke_pairs_run(c.r.piece, c.r.ties, margin, &inside, &vague, &needs, &c.g, &c.x, &rest, NULL, &error));
       clarke_forward_rest_clear(&rest, &c.g);
       ck_assert(!inside); /* not asked for */
       decided += agrees(&c, c.r.piece, NULL, c.r.samples, true);

@@ -174,7 +174,7 @@ START_TEST(zeros_of_papers)
 
   answer_case(&a, "lemma2");
   ck_assert(!a.s.zeros_asked);
-  OK(clarke_audit_find_zeros(&a.s, &error));
+  OK(clarke_audit_find_zeros(&a.s, false, &error));
   ck_assert(a.s.zeros_asked && a.s.zeros.known && a.s.near_zeros.known);
   z = clarke_audit_zeros_of(&a.s, 0);
   ck_assert(z.entries == 1 && z.ad.zero == 1 && z.near == 0 && z.stays == 0);
@@ -187,7 +187,7 @@ START_TEST(zeros_of_papers)
   json_decref(list);
   close_case(&a);
   answer_case(&a, "global-only");
-  OK(clarke_audit_find_zeros(&a.s, &error));
+  OK(clarke_audit_find_zeros(&a.s, false, &error));
   z = clarke_audit_zeros_of(&a.s, 0);
   ck_assert(z.ad.zero == 0 && !clarke_zero_causes(causes, sizeof causes, &z.ad) && *causes == '\0');
   close_case(&a);
@@ -197,22 +197,48 @@ END_TEST
 /* The function of Lemma 2 is w, so that off 0 its gradient is 1 in any direction. Afterwards the weights are as before. */
 START_TEST(a_direction_off_zero)
 {
+  const bool yes = true;
   json_t *direction;
   asked a;
 
   answer_case(&a, "lemma2");
-  OK(clarke_audit_find_zeros(&a.s, &error));
+  OK(clarke_audit_find_zeros(&a.s, false, &error));
   ck_assert(a.s.moved.known && a.s.moved.along[0] == 1 && a.s.graph.parameters[0].real[0] == 0);
   clarke_moved_clear(&a.s.moved);
   ck_assert(!a.s.moved.known && a.s.moved.along == NULL);
   ck_assert(json_is_null(direction = clarke_moved_json(&a.s)));
   json_decref(direction);
-  OK(clarke_moved_find(&a.s, &error));
+  OK(clarke_moved_find(&a.s, &yes, 1, &error));
   ck_assert(a.s.moved.known && a.s.moved.along[0] == 1);
   direction = clarke_moved_json(&a.s);
   ck_assert_int_eq(json_integer_value(json_object_get(direction, "modulus")), 101);
   ck_assert_int_eq(json_integer_value(json_object_get(direction, "step")), a.s.moved.step);
   json_decref(direction);
+  close_case(&a);
+}
+END_TEST
+
+/* Where all of w is 0 a direction is found on its behalf; where an entry of it is not, only if single entries are asked for. */
+START_TEST(directions_of_whole_parameters)
+{
+  bool of[8] = {false};
+  asked a;
+  size_t w = 0;
+
+  answer_case(&a, "zero-gamma");
+  while (w < a.s.graph.n_parameters && strcmp(a.s.graph.parameters[w].name, "w") != 0)
+    w++;
+  OK(clarke_audit_find_zeros(&a.s, true, &error));
+  ck_assert(a.s.moved.known && a.s.moved.along[w] == 4);
+  a.s.zeros.cause[w][0] |= CLARKE_ZERO_NOT;
+  clarke_moved_clear(&a.s.moved);
+  ck_assert_uint_lt(w, 8);
+  OK(clarke_moved_find(&a.s, of, 0, &error));
+  ck_assert(!a.s.moved.known);
+  clarke_moved_clear(&a.s.moved);
+  of[w] = true;
+  OK(clarke_moved_find(&a.s, of, 3, &error));
+  ck_assert(a.s.moved.known && a.s.moved.along[w] == 3);
   close_case(&a);
 }
 END_TEST
@@ -501,6 +527,7 @@ MODULE(audits)
   tcase_add_loop_test(tests, gradients_of_papers, 0, 4);
   tcase_add_test(tests, zeros_of_papers);
   tcase_add_test(tests, a_direction_off_zero);
+  tcase_add_test(tests, directions_of_whole_parameters);
   tcase_add_test(tests, causes_in_words);
   tcase_add_test(tests, without_a_proof);
   tcase_add_test(tests, what_cannot_be_asked);

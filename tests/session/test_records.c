@@ -104,7 +104,7 @@ START_TEST(recorded_zeros)
   list = clarke_record_zeros_json(&c.record, &c.audit);
   ck_assert(json_is_null(list));
   json_decref(list);
-  OK(clarke_audit_find_zeros(&c.audit, &error));
+  OK(clarke_audit_find_zeros(&c.audit, false, &error));
   OK(clarke_record_find_zeros(&c.record, &c.audit, &error));
   list = clarke_record_zeros_json(&c.record, &c.audit);
   ck_assert_uint_eq(json_array_size(list), 0);

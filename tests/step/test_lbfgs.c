@@ -299,11 +299,11 @@ START_TEST(short_ones)
   clarke_number_init(&x);
   mpq_set_si(q, 1, 3);
   clarke_number_set_q(&x, q);
-  clarke_lbfgs_shorten(&x);
+  clarke_piece_shorten(&x);
   ck_assert(x.exact && mpq_equal(x.q, q));
   mpq_div_2exp(q, q, 1 << 20);
   clarke_number_set_q(&x, q);
-  clarke_lbfgs_shorten(&x);
+  clarke_piece_shorten(&x);
   ck_assert(!x.exact);
   mpq_clear(q);
   clarke_number_clear(&x);

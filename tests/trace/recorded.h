@@ -40,6 +40,8 @@ begin_again(clarke_certify *to, const clarke_certified *c)
   to->trace_file = asked->trace_file;
   to->gradients_file = asked->gradients_file;
   to->log_softmax = asked->log_softmax;
+  to->has_loss = asked->has_loss;
+  to->recorded_loss = asked->recorded_loss;
   to->seen = calloc(to->trace->n + 1, sizeof *to->seen);
   to->partial = calloc(to->g->n_values + 1, sizeof *to->partial);
   to->recorded = calloc(to->g->n_values + 1, sizeof *to->recorded);

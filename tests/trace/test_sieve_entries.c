@@ -14,7 +14,7 @@
 #include <math.h>
 
 static const char *const stored[] = {CASES "/runs/attention", CASES "/runs/fresh", CASES "/runs/means", CASES "/runs/added", RECORDS_OF "/smooth",
-                                     RECORDS_OF "/residual"};
+                                     RECORDS_OF "/residual", RECORDS_OF "/told", RECORDS_OF "/told-eighths"};
 static const char *const *folder = stored;
 static int folders = sizeof stored / sizeof stored[0];
 static uint64_t state;
@@ -156,6 +156,7 @@ START_TEST(one_number)
   OK(clarke_certified_run(&c, &ask, &error));
   certify(&doubles, &c, true);
   ck_assert_msg(expect_never_better(&c.nodes, &doubles), "%s: doubles leave the record open", folder[_i]);
+  ck_assert(doubles.loss_shown == clarke_sieve_sums_loss(&(clarke_sieve){.c = &doubles, .g = doubles.g}));
   clarke_certify_clear(&doubles);
   for (size_t i = 0; i < c.nodes.n; i++) {
     const clarke_certificate *of = &c.nodes.certificate[i];
@@ -169,6 +170,161 @@ START_TEST(one_number)
     asked++;
   }
   ck_assert_msg(asked > 0 && decided > 0, "%s: of %zu tensors none that was changed is decided by doubles", folder[_i], asked);
+  clarke_certified_clear(&c);
+}
+END_TEST
+
+/* --- the loss --- */
+
+/* The gradient of each output is the factor on the loss, if that is a float32. Without outputs nothing follows. */
+static void
+expect_begun(const clarke_certified *c)
+{
+  const clarke_graph *g = c->nodes.g;
+  clarke_certify asked = c->nodes;
+  clarke_sieve s;
+  mpq_t third;
+
+  OK(clarke_sieve_begin(&s, &asked, &error));
+  mpq_init(third);
+  mpq_set_ui(third, 3, 1);
+  asked.scale = third;
+  OK(clarke_sieve_seed_sum(&s, &error));
+  for (size_t e = 0; e < g->values[g->output].count * s.n; e++)
+    ck_assert(s.grad[g->output].exact[e] == 3);
+  OK(clarke_sieve_loss(&s, &error));
+  ck_assert(s.open && !asked.loss_shown);
+  s.open = false;
+  clarke_sieved_clear(&s, &s.grad[g->output]);
+  mpq_set_ui(third, 1, 3);
+  OK(clarke_sieve_seed_sum(&s, &error));
+  ck_assert(s.open);
+  mpq_clear(third);
+  clarke_sieve_end(&s);
+}
+
+/* Nothing was recorded of products with labels but the loss that they add up to. Which losses follow is asked of both passes: at the edge of what the
+ * exact one allows, near it, and anywhere. */
+START_TEST(the_loss)
+{
+  static const char *const told[] = {RECORDS_OF "/told", RECORDS_OF "/told-eighths"};
+  const clarke_certify_request ask = {.folder = told[_i], .step = CLARKE_NONE, .nodes_only = true};
+  clarke_certified c;
+  double honest;
+
+  clarke_certified_init(&c);
+  OK(clarke_certified_run(&c, &ask, &error));
+  honest = c.nodes.recorded_loss;
+  ck_assert(c.nodes.has_loss && c.nodes.by_loss && !c.nodes.by_doubles);
+  ck_assert(clarke_sieve_sums_loss(&(clarke_sieve){.c = &c.nodes, .g = c.nodes.g}));
+  expect_begun(&c);
+  for (int sign = -1; sign <= 1; sign += 2) {
+    double in = 0, out = honest;
+    bool decided = false, follows = true;
+
+    for (int k = 0; k < 60; k++) { /* first to the edge, then about it */
+      const double at = k < 40 ? in + (out - in) / 2 : in * (1 + (k - 50) * 0x1p-12);
+      clarke_certify exact, doubles;
+
+      c.nodes.recorded_loss = honest + sign * at;
+      certify(&exact, &c, false);
+      certify(&doubles, &c, true);
+      follows = certificate_of(&exact, CLARKE_OUTPUT, "nll_loss_forward_2")->certainty == CLARKE_FOLLOWED;
+      ck_assert_msg(expect_never_better(&exact, &doubles) == doubles.by_doubles, "%s: by doubles or not", told[_i]);
+      ck_assert_msg(!doubles.by_doubles || (follows && doubles.loss_shown), "%s: a loss off by %a", told[_i], at);
+      decided = decided || (doubles.by_doubles && k >= 40);
+      if (k < 40)
+        *(follows ? &in : &out) = at;
+      clarke_certify_clear(&exact);
+      clarke_certify_clear(&doubles);
+    }
+    ck_assert_msg(decided && in > 0 && in < honest * 0x1p-12, "%s: losses near the edge of %a are left open", told[_i], in);
+  }
+  c.nodes.recorded_loss = NAN;
+  clarke_certify doubles;
+  certify(&doubles, &c, true);
+  ck_assert(!doubles.by_doubles);
+  clarke_certify_clear(&doubles);
+  clarke_certified_clear(&c);
+}
+END_TEST
+
+/* --- records that are only renamed --- */
+
+/* One number of a packed tensor is another: certified anew it is bit-exact no longer. */
+static void
+expect_seen(clarke_certified *c, const clarke_certificate *of)
+{
+  clarke_tensor *t = tensor_of_certificate(c, of);
+  const unsigned char *packed = t->packed;
+  unsigned char *other = malloc(t->count * sizeof(float));
+  const size_t at = draw_below(&state, t->count);
+  clarke_certify again;
+  float number;
+
+  ck_assert(packed != NULL && clarke_sieve_is_same(t, t) && !clarke_sieve_is_same(t, NULL) && !clarke_sieve_is_same(NULL, t));
+  memcpy(other, packed, t->count * sizeof(float));
+  memcpy(&number, other + at * sizeof number, sizeof number);
+  number = moved(number, 1);
+  memcpy(other + at * sizeof number, &number, sizeof number);
+  t->packed = other;
+  ck_assert(!clarke_sieve_is_same(t, &(clarke_tensor){.dtype = CLARKE_F32, .packed = packed, .count = t->count}));
+  certify(&again, c, true);
+  ck_assert_msg(certificate_of(&again, of->part, of->name)->certainty != CLARKE_BIT_EXACT, "%s of %s: entry %zu moved by an ulp",
+                clarke_part_name(of->part), of->name, at);
+  clarke_certify_clear(&again);
+  free(other);
+}
+
+/* The value's certificate, of a record that is packed; CLARKE_NONE: it is not. */
+static size_t
+certificate_at(const clarke_certified *c, clarke_part part, size_t value)
+{
+  const char *name = c->nodes.g->values[value].name;
+
+  for (size_t i = 0; i < c->nodes.n && name != NULL; i++) {
+    const clarke_certificate *of = &c->nodes.certificate[i];
+
+    if (of->part == part && strcmp(of->name, name) == 0 && of->certainty == CLARKE_BIT_EXACT && tensor_of_certificate(c, of) != NULL
+        && tensor_of_certificate(c, of)->packed != NULL)
+      return i;
+  }
+  return CLARKE_NONE;
+}
+
+/* What a step makes that only renames what another made; on the way back, the gradient in what it renames. */
+static size_t
+renamed(const clarke_certified *c, clarke_part part)
+{
+  const clarke_graph *g = c->nodes.g;
+  size_t at = CLARKE_NONE;
+
+  for (size_t i = 0; i < g->n_steps && at == CLARKE_NONE; i++) {
+    const clarke_step *s = &g->steps[i];
+
+    if (s->kind == CLARKE_GATHER && s->in[0].map == NULL && g->values[s->in[0].value].name != NULL && s->in[0].value != g->input)
+      at = certificate_at(c, part, part == CLARKE_OUTPUT ? s->out : s->in[0].value);
+  }
+  return at;
+}
+
+START_TEST(renames)
+{
+  const clarke_part part = _i % 2 == 0 ? CLARKE_OUTPUT : CLARKE_GRADIENT;
+  const char *const of = stored[_i / 2];
+  const clarke_certify_request ask = {.folder = of, .step = CLARKE_NONE, .nodes_only = true, .sieved = true};
+  clarke_certified c;
+  size_t at;
+
+  state = 70 + (uint64_t)_i;
+  clarke_certified_init(&c);
+  OK(clarke_certified_run(&c, &ask, &error));
+  ck_assert_msg(c.nodes.by_doubles, "%s", of);
+  at = renamed(&c, part);
+  if (at != CLARKE_NONE)
+    expect_seen(&c, &c.nodes.certificate[at]);
+  else
+    ck_assert_msg(strstr(of, "told") == NULL, "%s has no such tensor", of);
   clarke_certified_clear(&c);
 }
 END_TEST
@@ -641,6 +797,8 @@ main(int n, char **names)
     folders = n - 1;
   }
   tcase_add_loop_test(tests, one_number, 0, folders);
+  tcase_add_loop_test(tests, the_loss, 0, 2);
+  tcase_add_loop_test(tests, renames, 0, 2 * sizeof stored / sizeof stored[0]);
   tcase_add_loop_test(tests, rules, 0, sizeof stored / sizeof stored[0]);
   tcase_add_test(tests, together);
   tcase_add_test(tests, group_of_two);

@@ -94,7 +94,7 @@ clarke_audit_step_json(const clarke_certified *c, const clarke_summary *summary,
   json_t *answer = clarke_audit_json(&c->audit), *gradient = clarke_record_json(&c->record, &c->audit);
 
   clarke_json_set(&gradient, "turned", clarke_turned_json(c));
-  if (c->audit.zeros_asked)
+  if (c->audit.zeros_asked && command->verbose)
     clarke_json_set(&gradient, "zeros", clarke_record_zeros_json(&c->record, &c->audit));
   clarke_json_set(&answer, "gradient", gradient);
   clarke_audit_set_pictures(&answer, &c->audit, clarke_audit_draws(command));
@@ -143,8 +143,8 @@ find_zeros(clarke_certified *c, const clarke_audit_command *command, clarke_erro
   if (!wanted && !command->json && !command->ci.quiet)
     status = clarke_record_has_zero(&wanted, &c->record, err);
   if (status == CLARKE_OK && wanted)
-    status = clarke_audit_find_zeros(&c->audit, err);
-  return status == CLARKE_OK ? clarke_record_find_zeros(&c->record, &c->audit, err) : status;
+    status = clarke_audit_find_zeros(&c->audit, !command->verbose, err);
+  return status == CLARKE_OK && command->verbose ? clarke_record_find_zeros(&c->record, &c->audit, err) : status;
 }
 
 int

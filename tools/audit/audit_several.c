@@ -137,7 +137,7 @@ answer_row(int *exit_status, several_answers *found, const clarke_audit_command 
   if (status == CLARKE_OK)
     status = clarke_audit_one(&needs, &s, c, c->params[i], &err);
   if (status == CLARKE_OK && c->verbose && clarke_ci_wants(&c->ci, c->json))
-    status = clarke_audit_find_zeros(&s, &err);
+    status = clarke_audit_find_zeros(&s, false, &err);
   if (status == CLARKE_OK)
     status = clarke_audit_summary(&summary, &s, NULL, NULL, &err);
   clarke_watch_hide(true);
@@ -242,7 +242,7 @@ answer_one(int *exit_status, clarke_audit_session *s, const clarke_audit_command
   clarke_status status = clarke_audit_one(&needs, s, c, c->n_params == 1 ? c->params[0] : NULL, err);
 
   if (status == CLARKE_OK && (c->verbose || !(c->json || c->ci.quiet)))
-    status = clarke_audit_find_zeros(s, err);
+    status = clarke_audit_find_zeros(s, !c->verbose, err);
   clarke_watch_hide(true);
   source.proof = clarke_audit_proof_written(s, c);
   if (status == CLARKE_OK)

@@ -152,7 +152,8 @@ tensor_double(const tensor *t, size_t i)
   float f;
   if (t->type != FLOAT)
     return decoded_double(t, i);
-  uint32_t x = (uint32_t)little(t->packed, 4 * i, 4);
+  const unsigned char *b = t->packed.data + 4 * i;
+  uint32_t x = b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
   memcpy(&f, &x, sizeof f);
   return isfinite(f) ? f : decoded_double(t, i); /* which refuses it */
 }

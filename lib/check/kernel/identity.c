@@ -225,14 +225,35 @@ is_turned(const point *p, const step *st, size_t e)
   return x.step < PADDING && same_as(p, x.step, entry_of(p, x, e)) % 2 == 0 && !left_out(p, x, e);
 }
 
-/* What an entry copies: the source of a copy; or the first tied entry of a window that is not touched;
- * or else a constant. */
+#define FEW 8
+
+/* The only term of a sum of few that is not left out, if nothing multiplies it: where nothing is scattered to, say. Else a constant. */
+static source
+only_term(const point *p, const step *st, size_t e)
+{
+  const source constant = {NONE, 0};
+  source only = constant;
+  if (st->kind != LINEAR || st->width > FEW)
+    return constant;
+  for (size_t i = 0; i < st->width; i++) {
+    const term t = term_at(p, st, e, i);
+    if (left_out(p, t.x, e))
+      continue;
+    if (t.x.step == NONE || only.step != NONE || t.by.w != NULL || mpq_cmp_ui(t.by.coef, 1, 1) != 0)
+      return constant;
+    only = t.x;
+  }
+  return only;
+}
+
+/* What an entry copies: the source of a copy; the first tied entry of a window that is not touched; or the only term of a sum. Or else a
+ * constant. */
 static source
 copied(const point *p, const step *st, size_t s, size_t e)
 {
   if (st->kind == WINDOW && p->place[s][e] < TOUCHED)
     return term_at(p, st, e, p->place[s][e]).x;
-  return st->copy ? term_at(p, st, e, 0).x : (source){NONE, 0};
+  return st->copy ? term_at(p, st, e, 0).x : only_term(p, st, e);
 }
 
 /* The number of entry e, the i-th of its sample. What is found to be constant has degree 0. */

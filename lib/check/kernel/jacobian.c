@@ -9,16 +9,24 @@ hand_on(const jacobian *j, size_t s, size_t e, size_t reader, source x, const in
     j->take(j->pass, s, e, reader, x, by);
 }
 
-/* The slope of a quotient, a root or a logarithm may be rational; that of no other function counts as such. */
+/* The slope of a quotient, a root or a logarithm may be rational, and that of ELU from 0 on is 1; that of no other function counts as
+ * rational. */
+static bool
+slope_may_be_rational(function f, const interval *x)
+{
+  return function_has_domain(f) || (f == F_ELU && mpq_sgn(&x->lo) >= 0);
+}
+
 static void
 function_row(const jacobian *j, size_t s, size_t e)
 {
   const step *st = &j->p->net->steps[s];
+  const interval *x = argument(j->p, st, e);
   INTERVAL(by);
-  if (j->exact && !function_has_domain(st->of))
+  if (j->exact && !slope_may_be_rational(st->of, x))
     interval_set(&by, &zero, &plus_one);
   else
-    j->p->net->smooth->slope(&by, st->of, argument(j->p, st, e));
+    j->p->net->smooth->slope(&by, st->of, x);
   hand_on(j, s, e, e, read_by(j->p, st, e), &by);
 }
 
@@ -34,6 +42,27 @@ window_row(const jacobian *j, size_t s, size_t e)
     interval_set(&share, by != NULL ? &by[o] : &zero, by != NULL ? &by[o] : &plus_one);
     hand_on(j, s, e, e, (source){from, at[o] / j->p->net->batch}, &share);
   }
+}
+
+#define FEW 8
+
+/* The number that multiplies what term i of a LINEAR entry reads; of few terms that of all which read the same, as of x - x, and false for the
+ * later ones: an adjoint that is not known cancels as well. */
+static bool
+linear_weight(const point *p, const step *st, size_t e, size_t i, const term *t, rational *by)
+{
+  RATIONAL(q);
+  weigh(st, &t->by, false, by);
+  for (size_t k = 0; st->width <= FEW && k < st->width; k++) {
+    const term other = term_at(p, st, e, k);
+    if (k == i || other.x.step != t->x.step || entry_of(p, other.x, e) != entry_of(p, t->x, e))
+      continue;
+    if (k < i)
+      return false;
+    weigh(st, &other.by, false, &q);
+    mpq_add(by, by, &q);
+  }
+  return true;
 }
 
 /* Each term's, with what multiplies it: of a product the other factor. */
@@ -54,10 +83,10 @@ terms_row(const jacobian *j, size_t s, size_t e)
     }
     if (st->kind == PIECEWISE)
       slope_at(p, s, e, j->slope, &by);
-    else {
-      weigh(st, &t.by, false, &by.lo);
+    else if (linear_weight(p, st, e, i, &t, &by.lo))
       mpq_set(&by.hi, &by.lo);
-    }
+    else
+      continue;
     hand_on(j, s, e, e, t.x, &by);
   }
 }

@@ -3,7 +3,6 @@
 #include "check/kernel/near.h"
 #include "check/base/allocate.h"
 #include "check/kernel/identity.h"
-#include "check/kernel/near_rough.h"
 #include "check/kernel/near_sum.h"
 #include "check/base/parallel.h"
 #include "check/kernel/place.h"
@@ -437,7 +436,8 @@ point_evaluate(point *p)
   mark_asked(p);
   for (size_t b = 0; b < apart; b++)
     v.open[b] = true;
-  rough_places(p, v.open);
+  if (p->net->rough != NULL)
+    p->net->rough(p, v.open);
   for (size_t b = 0; b < apart; b++)
     open -= !v.open[b];
   for (bool few = !has_lines(p->net), begun = false; open > 0; begun = !few, few = false) {

@@ -37,7 +37,7 @@ typedef struct {
 #define N_TIE_RULES 8 /* operators that have windows (window.c) */
 
 /* The network at the stored weights. */
-typedef struct {
+typedef struct point {
   network *net;
   loss_kind loss;
   const tensor *x, *target;

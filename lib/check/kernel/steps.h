@@ -144,6 +144,7 @@ typedef enum { SIXTH, DEFAULTS, UNBOUNDED, MINIBATCH, APART, ROUNDED, STORED, DE
 
 /* What smooth steps do (smooth.h). */
 struct smooth_rules;
+struct point;
 
 /* An operator whose kinks have slopes of AD's: how many kinks. */
 typedef struct {
@@ -155,6 +156,9 @@ typedef struct {
   const kinked_operator *operators; /* all that there are, sorted by name */
   size_t n_operators;
   const struct smooth_rules *smooth; /* for the smooth steps that it has, and cross entropy */
+  /* Fills what it can of the point's places, before near values do; open[b] becomes false of samples of which it filled all. NULL:
+   * nothing does. */
+  void (*rough)(struct point *p, bool *open);
   bool read[N_READINGS];
   bool replaced; /* some operator has a surrogate */
   const port *input;

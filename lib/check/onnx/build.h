@@ -18,6 +18,7 @@ typedef struct {
   void (*fold)(model *m);
   tensor *(*parameters)(bytes file, size_t *n, name_index *names); /* reads files of parameters */
   const struct smooth_rules *smooth;                               /* of steps that they make */
+  void (*rough)(struct point *p, bool *open);                      /* of such steps what doubles tell (near_rough.h) */
 } operator_set;
 
 /* Makes the steps of a model with these parameters given beside it; what it does not take is refused. */

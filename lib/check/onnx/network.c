@@ -36,6 +36,7 @@
 #include "check/onnx/surrogate.h"
 #include "check/onnx/tail.h"
 #include "check/onnx/take.h"
+#include "check/rough/near_rough.h"
 #include "check/smooth/smooth_steps.h"
 
 #include <string.h>
@@ -571,5 +572,5 @@ lower_node(builder *b)
     define(b, n->out[0]);
 }
 
-const operator_set onnx_operators = {lower_node,         lower_within, kinked_operators,
-                                     dequantize_weights, tensors_read, &smooth_steps};
+const operator_set onnx_operators = {lower_node,   lower_within,  kinked_operators, dequantize_weights,
+                                     tensors_read, &smooth_steps, rough_places};

@@ -10,13 +10,15 @@
 
 /* ---- One unit for all numbers */
 
-/* How many binary digits x has behind the point. */
+/* How many binary digits x has behind the point: it is an integer below 2^53 times 2^(e - 1075). */
 static unsigned long
 places_of(double x)
 {
-  int e;
-  int64_t digits = (int64_t)(frexp(x, &e) * 0x1p53);
-  long places = digits != 0 ? 53 - e - __builtin_ctzll((uint64_t)digits) : 0;
+  uint64_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  long e = (long)(bits >> 52 & 2047);
+  uint64_t digits = (bits & ((UINT64_C(1) << 52) - 1)) | (uint64_t)(e > 0) << 52;
+  long places = digits != 0 ? 1075 - (e > 0 ? e : 1) - __builtin_ctzll(digits) : 0;
   return places > 0 ? (unsigned long)places : 0;
 }
 

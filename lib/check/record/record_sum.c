@@ -35,12 +35,9 @@ recorded_value(rational *q, const recorded *x, const unit *u)
 }
 
 int
-recorded_order(const recorded *x, bool minus, const recorded *y, const unit *u)
+recorded_long_order(const recorded *x, bool minus, const recorded *y, const unit *u)
 {
-  double d = minus ? -x->d : x->d;
   INTEGER(z);
-  if (!isnan(d) && !isnan(y->d))
-    return (d > y->d) - (d < y->d);
   (minus ? mpz_neg : mpz_set)(&z, recorded_integer(x, u));
   return mpz_cmp(&z, recorded_integer(y, u));
 }

@@ -18,9 +18,17 @@ typedef struct {
   integer common;
 } unit;
 
-const integer *recorded_integer(const recorded *x, const unit *u);                   /* times 2^bits */
-void recorded_value(rational *q, const recorded *x, const unit *u);                  /* q = x */
-int recorded_order(const recorded *x, bool minus, const recorded *y, const unit *u); /* the sign of x - y, or -x - y */
+const integer *recorded_integer(const recorded *x, const unit *u);                        /* times 2^bits */
+void recorded_value(rational *q, const recorded *x, const unit *u);                       /* q = x */
+int recorded_long_order(const recorded *x, bool minus, const recorded *y, const unit *u); /* as the next, in integers */
+
+/* The sign of x - y, or -x - y. */
+static inline int
+recorded_order(const recorded *x, bool minus, const recorded *y, const unit *u)
+{
+  double d = minus ? -x->d : x->d;
+  return d < y->d ? -1 : d > y->d ? 1 : d == y->d ? 0 : recorded_long_order(x, minus, y, u);
+}
 
 /* What is computed by additions, in any order, of terms. A term is coefficient times one number or two. */
 typedef struct {

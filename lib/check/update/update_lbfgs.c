@@ -346,43 +346,28 @@ make_step(lbfgs_state *l)
 
 /* Reads a number that is stated. */
 static void
-read_number(interval *x)
+read_number(interval *x, const char *name, size_t i)
 {
+  (void)name;
+  (void)i;
   next_rational(&x->lo);
   mpq_set(&x->hi, &x->lo);
   gmp_fprintf(account, " %Qd", &x->lo);
 }
 
-/* The number lies between two that are stated. */
 static void
-compare(interval *x)
-{
-  INTERVAL(said);
-  next_rational(&said.lo);
-  next_rational(&said.hi);
-  require(mpq_cmp(&said.lo, &said.hi) <= 0, "the least number first is expected");
-  require(mpq_cmp(&x->hi, &said.lo) >= 0 && mpq_cmp(&x->lo, &said.hi) <= 0, "a number is not there");
-  if (mpq_cmp(&x->lo, &said.lo) < 0 || mpq_cmp(&x->hi, &said.hi) > 0)
-    leave(UNDECIDED, "a number may be outside, with intervals of %d bits", MAX_BITS);
-  if (interval_exact(&said))
-    gmp_fprintf(account, " %Qd", &said.lo);
-  else
-    gmp_fprintf(account, " [%Qd, %Qd]", &said.lo, &said.hi);
-}
-
-static void
-each(const char *name, interval *x, size_t n, void (*what)(interval *))
+each(const char *name, interval *x, size_t n, void (*what)(interval *x, const char *name, size_t i))
 {
   next_line(name);
   fprintf(account, "  %s:", name);
   for (size_t i = 0; i < n; i++)
-    what(&x[i]);
+    what(&x[i], name, i);
   fputs("\n", account);
 }
 
 /* Lines of the state, but for theta: read, or compared. */
 static void
-each_part(lbfgs_state *l, void (*what)(interval *))
+each_part(lbfgs_state *l, void (*what)(interval *x, const char *name, size_t i))
 {
   each("d", l->d, l->n, what);
   each("t", &l->t, 1, what);
@@ -391,7 +376,7 @@ each_part(lbfgs_state *l, void (*what)(interval *))
 }
 
 static void
-each_pair(lbfgs_state *l, void (*what)(interval *))
+each_pair(lbfgs_state *l, void (*what)(interval *x, const char *name, size_t i))
 {
   for (size_t i = 0; i < l->n_pairs; i++)
     each("old_dirs", l->pairs[i].y, l->n, what);
@@ -400,7 +385,7 @@ each_pair(lbfgs_state *l, void (*what)(interval *))
   next_line("ro");
   fputs("  ro:", account);
   for (size_t i = 0; i < l->n_pairs; i++)
-    what(&l->pairs[i].ro);
+    what(&l->pairs[i].ro, "ro", i);
   fputs("\n", account);
 }
 
@@ -440,13 +425,13 @@ check_state(lbfgs_state *l)
   next_line("after");
   require(next_number() == l->k, "the number of iterations is another: %zu", l->k);
   fprintf(account, "After %zu iterations\n", l->k);
-  each("theta", l->theta, l->n, compare);
+  each("theta", l->theta, l->n, update_check_entry);
   if (l->k == 0)
     return;
-  each_part(l, compare);
+  each_part(l, update_check_entry);
   next_line("pairs");
   require(next_number() == l->n_pairs, "the number of pairs is another: %zu", l->n_pairs);
-  each_pair(l, compare);
+  each_pair(l, update_check_entry);
 }
 
 void

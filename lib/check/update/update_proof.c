@@ -131,23 +131,6 @@ make_step(stepped *u)
 
 /* ---- What is claimed */
 
-/* The entry lies between two numbers; if it is seen outside, or intervals do not tell, the process ends. */
-static void
-check_entry(const interval *x, const char *slot, size_t i)
-{
-  INTERVAL(said);
-  next_rational(&said.lo);
-  next_rational(&said.hi);
-  require(mpq_cmp(&said.lo, &said.hi) <= 0, "the least number first is expected");
-  require(mpq_cmp(&x->hi, &said.lo) >= 0 && mpq_cmp(&x->lo, &said.hi) <= 0, "entry %zu of %s is not there", i, slot);
-  if (mpq_cmp(&x->lo, &said.lo) < 0 || mpq_cmp(&x->hi, &said.hi) > 0)
-    leave(UNDECIDED, "entry %zu of %s may be outside, with intervals of %d bits", i, slot, MAX_BITS);
-  if (interval_exact(&said))
-    gmp_fprintf(account, " %Qd", &said.lo);
-  else
-    gmp_fprintf(account, " [%Qd, %Qd]", &said.lo, &said.hi);
-}
-
 static void
 check_state(stepped *u)
 {
@@ -160,7 +143,7 @@ check_state(stepped *u)
     next_line(slot_names[s]);
     fprintf(account, "  %s:", slot_names[s]);
     for (size_t i = 0; i < count_of(u, s); i++)
-      check_entry(number_at(u, s, i), slot_names[s], i);
+      update_check_entry(number_at(u, s, i), slot_names[s], i);
     fputs("\n", account);
   }
 }

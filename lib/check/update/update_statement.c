@@ -167,3 +167,20 @@ update_read_settings(update *u)
   read_choices(u);
   update_begin(u);
 }
+
+/* The entry lies between two numbers; if it is seen outside, or intervals do not tell, the process ends. */
+void
+update_check_entry(interval *x, const char *slot, size_t i)
+{
+  INTERVAL(said);
+  next_rational(&said.lo);
+  next_rational(&said.hi);
+  require(mpq_cmp(&said.lo, &said.hi) <= 0, "the least number first is expected");
+  require(mpq_cmp(&x->hi, &said.lo) >= 0 && mpq_cmp(&x->lo, &said.hi) <= 0, "entry %zu of %s is not there", i, slot);
+  if (mpq_cmp(&x->lo, &said.lo) < 0 || mpq_cmp(&x->hi, &said.hi) > 0)
+    leave(UNDECIDED, "entry %zu of %s may be outside, with intervals of %d bits", i, slot, MAX_BITS);
+  if (interval_exact(&said))
+    gmp_fprintf(account, " %Qd", &said.lo);
+  else
+    gmp_fprintf(account, " [%Qd, %Qd]", &said.lo, &said.hi);
+}

@@ -6,5 +6,7 @@
 
 void update_read_rule(update *u);     /* `rule NAME` */
 void update_read_settings(update *u); /* its numbers, and what may be chosen; u begins (update_begin) */
+/* Entry i of a slot lies between the two numbers that are next. */
+void update_check_entry(interval *x, const char *slot, size_t i);
 
 #endif

@@ -204,7 +204,7 @@ with_further_output(const clarke_model *m, const char *name, size_t *k)
 static clarke_status
 missing_input(const clarke_builder *b, const clarke_lowering *low, const char *name, clarke_error *err)
 {
-  size_t k, i = with_further_output(b->m, name, &k);
+  size_t k = 0, i = with_further_output(b->m, name, &k);
 
   if (i < low->place)
     return clarke_lower_fail(low, err, "input '%s' is output %zu of node %zu '%s' (%s), which is not made: only its first output is", name, k, i,
@@ -371,7 +371,7 @@ has_samples_first(const clarke_graph *g, const clarke_batch_axis *batch)
 static clarke_status
 missing_output(const clarke_builder *b, const char *name, clarke_error *err)
 {
-  size_t k, i = with_further_output(b->m, name, &k);
+  size_t k = 0, i = with_further_output(b->m, name, &k);
 
   if (i < b->m->n_nodes)
     return clarke_fail(err, CLARKE_EINPUT, "%s: output '%s' is output %zu of node %zu '%s' (%s), which is not supported: choose another "

@@ -254,10 +254,13 @@ clarke_status
 clarke_analytic_apply(clarke_matrix *y, const clarke_graph *g, const clarke_step *s, const clarke_matrix *x, bool slope, long precision, clarke_error *err)
 {
   size_t n = x->rows * x->cols;
-  arb_ptr ball = _arb_vec_init((long)n);
+  arb_ptr ball;
   clarke_status status = CLARKE_OK;
 
   clarke_tally_add(0, 0, n);
+  if (!slope && clarke_series_has_words(x, s->function, precision))
+    return clarke_series_matrix(y, g->kept, x, s->function, precision, err);
+  ball = _arb_vec_init((long)n);
   for (size_t e = 0; e < n && status == CLARKE_OK; e++) {
     clarke_matrix_get_ball(ball + e, x, e / x->cols, e % x->cols, 2 * precision);
     status = within_reach(s, ball + e, err);

@@ -8,8 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Where an error is as large a part of the largest entry, it is far above what pairs round: 2^10 times a unit of these. */
-#define WIDE 0x1p-93
+/* Where an error is as large a part of the largest entry, it is above what pairs round: 2^5 times a unit of these. */
+#define WIDE 0x1p-98
 
 /* Is the largest radius so large a part of the largest entry? */
 static bool

@@ -31,4 +31,10 @@ bool clarke_series_pair(clarke_pair *y, double *off, clarke_kept *kept, clarke_p
  * ERF or NORMAL (of others Arb's own are as fast), x is too wide or too far from 0, or x is exactly 0, where Arb knows more. */
 bool clarke_series_ball(arb_t y, clarke_kept *kept, const arb_t x, clarke_function function, long precision);
 
+/* The same of all entries of x, whose denominator is one word, faster: y, not x, has some bits more than the precision, and is rounded to it. Entries
+ * that have no series are by Arb. */
+bool clarke_series_has_words(const clarke_matrix *x, clarke_function function, long precision);
+clarke_status clarke_series_matrix(clarke_matrix *y, clarke_kept *kept, const clarke_matrix *x, clarke_function function, long precision,
+                                   clarke_error *err);
+
 #endif

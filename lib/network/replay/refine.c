@@ -25,6 +25,7 @@ refine_in_words(clarke_open_group *group, bool *inside, size_t *vague, clarke_re
   clarke_forward_rest left = {.step = r->g->n_steps};
   clarke_matrix input;
   size_t more = 0;
+  double needs;
   clarke_status status;
 
   clarke_matrix_init(&input);
@@ -32,7 +33,7 @@ refine_in_words(clarke_open_group *group, bool *inside, size_t *vague, clarke_re
   if (status == CLARKE_OK)
     status = clarke_forward_refine(group->piece, group->ties, group->margin, inside, rest ? &left : NULL, &r->constants, &input, &group->x, bits, err);
   if (status == CLARKE_OK && left.value != NULL)
-    status = clarke_pairs_run(group->piece, group->ties, group->margin, inside, &more, r->g, &group->x, &left, NULL, err);
+    status = clarke_pairs_run(group->piece, group->ties, group->margin, inside, &more, &needs, r->g, &group->x, &left, NULL, err);
   *vague += more;
   clarke_forward_rest_clear(&left, r->g);
   clarke_matrix_clear(&input);
@@ -40,9 +41,9 @@ refine_in_words(clarke_open_group *group, bool *inside, size_t *vague, clarke_re
 }
 
 /* Open places of a group in enclosures of so many bits, or in pairs. *worth: half of them are decided. *inside, if it is set: as
- * clarke_forward_refine has it. */
+ * clarke_forward_refine has it. *needs: of pairs, as clarke_pairs_run has it. */
 static clarke_status
-refine_group(bool *worth, bool *inside, size_t *vague, clarke_replay *r, const size_t *sample, size_t n, size_t bits, bool rest,
+refine_group(bool *worth, bool *inside, size_t *vague, double *needs, clarke_replay *r, const size_t *sample, size_t n, size_t bits, bool rest,
              clarke_error *err)
 {
   clarke_open_group group;
@@ -50,7 +51,7 @@ refine_group(bool *worth, bool *inside, size_t *vague, clarke_replay *r, const s
   clarke_status status = clarke_open_group_take(&group, r, sample, n, err);
 
   if (status == CLARKE_OK && bits == PAIRS)
-    status = clarke_pairs_run(group.piece, group.ties, group.margin, inside, &left, r->g, &group.x, NULL, NULL, err);
+    status = clarke_pairs_run(group.piece, group.ties, group.margin, inside, &left, needs, r->g, &group.x, NULL, NULL, err);
   else if (status == CLARKE_OK)
     status = refine_in_words(&group, inside, &left, r, bits, rest, err);
   if (status == CLARKE_OK)
@@ -151,21 +152,23 @@ clarke_replay_bits(const clarke_replay *r)
   return bits <= 63 ? 63 : bits <= 127 ? 127 : REFINE_LAST;
 }
 
-/* All samples with open places, in enclosures of that many bits, as long as that is worth while; and by pairs whatever that is worth. */
+/* All samples with open places, in enclosures of that many bits, as long as that is worth while; and by pairs whatever that is worth, but where
+ * they would lose the first samples. */
 static clarke_status
-refine_all(bool *worth, size_t *vague, clarke_replay *r, const size_t *sample, size_t n, size_t bits, bool rest, clarke_error *err)
+refine_all(bool *worth, size_t *vague, double *needs, clarke_replay *r, const size_t *sample, size_t n, size_t bits, bool rest, clarke_error *err)
 {
   bool inside = clarke_graph_has_domain(r->g) && !r->inside;
   clarke_status status = CLARKE_OK;
 
   *worth = true;
-  for (size_t first = 0, size; first < n && (*worth || bits == PAIRS) && status == CLARKE_OK; first += size) {
+  *needs = 0;
+  for (size_t first = 0, size; first < n && (*worth || bits == PAIRS) && *needs == 0 && status == CLARKE_OK; first += size) {
     size = clarke_graph_couples(r->g) ? n : first == 0 ? REFINE_BEGIN : REFINE_GROUP;
     if (size > n - first)
       size = n - first;
-    status = refine_group(worth, &inside, vague, r, sample + first, size, bits, rest, err);
+    status = refine_group(worth, &inside, vague, needs, r, sample + first, size, bits, rest, err);
   }
-  r->inside = r->inside || (inside && *worth);
+  r->inside = r->inside || (inside && *worth && *needs == 0);
   return status;
 }
 
@@ -182,12 +185,21 @@ has_functions(const clarke_graph *g)
 /* A part of what was open: where pairs lose more, two words would lose as much again. */
 #define MUCH 16
 
+/* Bits that two words have more than pairs, and those by which errors grow less than they did at first, as a rule. */
+#define MORE_BITS (TWO_WORDS - CLARKE_PAIRS_BITS)
+#define SLOWER 12
+
 /* Behind pairs, of `opened` places before them: how many bits enclosures are to have. *worth: these may tell more. Not of places that are
- * all at kinks; nor where some are, and the exact pass, which these ask for, is no dearer. */
+ * all at kinks; nor where some are, and the exact pass, which these ask for, is no dearer. needs: pairs ended early. */
 static void
-look_behind_pairs(bool *worth, clarke_replay *r, size_t opened, size_t vague)
+look_behind_pairs(bool *worth, clarke_replay *r, size_t opened, size_t vague, double needs)
 {
   const size_t left = clarke_places_open(r->g, r->piece, r->samples);
+
+  if (needs > 0) {
+    r->bits = needs <= CLARKE_PAIRS_BITS + MORE_BITS + SLOWER ? TWO_WORDS : REFINE_LAST;
+    return;
+  }
 
   if (left > opened / MUCH && left < opened)
     r->bits = REFINE_LAST;
@@ -206,6 +218,7 @@ clarke_replay_refine(clarke_replay *r, size_t *left, clarke_error *err)
 {
   const size_t opened = clarke_places_open(r->g, r->piece, r->samples);
   size_t *sample = NULL, n, vague = 0, bits = PAIRS;
+  double needs;
   bool worth = true;
   clarke_status status = clarke_samples_open(&sample, &n, r, err);
 
@@ -213,9 +226,10 @@ clarke_replay_refine(clarke_replay *r, size_t *left, clarke_error *err)
   for (size_t k = 0; k < 3 && n > 0 && worth && status == CLARKE_OK; k++) {
     const size_t before = vague;
 
-    status = refine_all(&worth, &vague, r, sample, n, bits, k == 1, err);
+    status = refine_all(&worth, &vague, &needs, r, sample, n, bits, k == 1, err);
+    worth = worth || needs > 0;
     if (k == 0)
-      look_behind_pairs(&worth, r, opened, vague);
+      look_behind_pairs(&worth, r, opened, vague, needs);
     else if (bits >= REFINE_LAST)
       worth = worth && k == 1 && vague > before;
     bits = k == 0 ? r->bits : REFINE_LAST;

@@ -89,6 +89,7 @@ def npz(arrays):
 
 PIECE = 1 << 20  # a kernel that is handed ten times that takes three times as long for it, at times
 SMALL = 1 << 14
+LONG_FILE = 1 << 17
 
 
 def pieces(parts):
@@ -116,7 +117,7 @@ def write(path, parts, hashed=True, size=0):
     size: so many bytes it has at least. The kernel sets them aside at once, a third of its time for long files."""
     digest = hashlib.sha256() if hashed else None
     with open(path, "xb", buffering=0) as f:
-        if size > PIECE and FALLOCATE is not None:
+        if size > LONG_FILE and FALLOCATE is not None:
             FALLOCATE(f.fileno(), 0, 0, size)
         for piece in pieces(parts):
             if hashed:

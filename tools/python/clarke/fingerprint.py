@@ -34,15 +34,15 @@ def plain(item):
 
 
 def held_as(item):
-    """What a container has, as far as it is no tensor: of functions their code, of an object its plain attributes."""
+    """What a container has, as far as it is no tensor: of functions their code, of an object its plain attributes. (Nothing by which the model is held.)"""
     kind = type(item)
     if kind in AS_THEY_ARE or kind is float or kind in BY_TYPE:
         return plain(item)
     if kind is types.FunctionType or kind is types.MethodType:
         return getattr(item, "__func__", item).__code__
     if isinstance(item, (torch.Tensor, torch.nn.Module, type, types.ModuleType)) or type(getattr(item, "__dict__", None)) is not dict:
-        return kind
-    return kind, [(name, plain(held) or type(held)) for name, held in vars(item).items()]
+        return weakref.ref(kind)
+    return weakref.ref(kind), [(name, plain(held) or weakref.ref(type(held))) for name, held in vars(item).items()]
 
 
 class Fingerprint:
@@ -157,7 +157,7 @@ class Fingerprint:
         """What it says itself, if it is no one of PyTorch's, and the globals that its functions name."""
         own = [vars(c) for c in of.__mro__ if not c.__module__.startswith(("torch.", "builtins"))]
         codes = [(f.__code__.co_names, f.__globals__) for held in own for f in held.values() if type(f) is types.FunctionType]
-        return (of, of.forward, of.__call__, [(name, held_as(item)) for held in own for name, item in held.items()],
+        return (weakref.ref(of), held_as(of.forward), held_as(of.__call__), [(name, held_as(item)) for held in own for name, item in held.items()],
                 [(name, held_as(known[name])) for names, known in codes for name in names if name in known])
 
 

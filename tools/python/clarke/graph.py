@@ -6,6 +6,7 @@ input nor on a parameter (numbers, buffers, a mask that was drawn) is a Constant
 import itertools
 from dataclasses import dataclass, field
 
+import numpy as np
 import torch
 from onnx import TensorProto, helper
 
@@ -47,10 +48,37 @@ def node_proto(op, inputs, name, outputs, domain, attributes, texts):
     return made
 
 
-def tensor_proto(name, t):
+SHORT = 64  # bytes of a constant's numbers, which the next step has, too
+
+
+def constant_proto(name, kind, shape, numbers):
+    """A constant's node, of its numbers' bytes. It is shared by graphs, if it is short."""
+    key = name, kind, shape, numbers
+    made = MADE.get(key) if len(numbers) <= SHORT else None
+    if made is None:
+        made = helper.make_node("Constant", [], [name], name, value=helper.make_tensor(name, kind, shape, numbers, raw=True))
+        if len(numbers) <= SHORT:
+            if len(MADE) == 10000:
+                MADE.clear()
+            MADE[key] = made
+    return made
+
+
+def is_shared(node):
+    """Have later steps the same node?"""
+    return len(node.metadata_props) > 0 or (node.op_type == "Constant" and len(node.attribute[0].t.raw_data) <= SHORT)
+
+
+def proto_of(name, t):
+    """Type, shape and bytes."""
     if t.dtype not in ONNX_TYPE:
         raise Refused(name, f"a tensor of type {t.dtype}", "give it a floating-point type to 64 bits, or one of whole numbers")
-    return helper.make_tensor(name, ONNX_TYPE[t.dtype], list(t.shape), bytes(raw(t)), raw=True)
+    return ONNX_TYPE[t.dtype], tuple(t.shape), bytes(raw(t))
+
+
+def tensor_proto(name, t):
+    kind, shape, numbers = proto_of(name, t)
+    return helper.make_tensor(name, kind, shape, numbers, raw=True)
 
 
 @dataclass
@@ -226,11 +254,11 @@ class Graph:
 
     def constant(self, t):
         name = self.fresh(f"{self.current.module}/constant" if self.current.module else "constant")
-        self.nodes.append(helper.make_node("Constant", [], [name], name, value=tensor_proto(name, t)))
+        self.nodes.append(constant_proto(name, *proto_of(name, t)))
         return name
 
     def integers(self, numbers):
-        return self.constant(torch.tensor(list(numbers), dtype=torch.int64))
+        return self.constant(torch.from_numpy(np.array(list(numbers), np.int64)))
 
     def scalar(self, number, like):
         """A number as an operator on tensors of that type has it."""
@@ -355,8 +383,7 @@ class Graph:
         if self.is_elsewhere(value):
             return self.elsewhere(value)
         if value.requires_grad:
-            self.refuse("it reads a tensor that requires a gradient and is no parameter of the model",
-                        "make it a parameter of the model (register_parameter), record a module that has all that is trained, or detach it")
+            self.refuse(*NOT_OURS)
         numbers = self.numbers(value)
         if self.is_beside(value):
             return self.beside(self.arguments.get(id(value), "data"), numbers)
@@ -381,6 +408,9 @@ class Graph:
         return self.initializer(name, value.tensor.detach().clone())
 
     def tell_elsewhere(self):
+        """That there is such; and some of the model's own is trained."""
+        if self.others and not any(self.parameters[name].requires_grad for name in self.initializers if name in self.parameters):
+            self.refuse(*NOT_OURS)
         if self.others:
             self.constants.append(f"{len(self.others)} tensors are trained, and not by this model, at {', '.join(dict.fromkeys(self.others))}: constants here (elsewhere)")
 
@@ -554,6 +584,8 @@ def varying(nodes, x):
     return out
 
 
+NOT_OURS = ("it reads a tensor that requires a gradient and is no parameter of the model",
+            "make it a parameter of the model (register_parameter), record a module that has all that is trained, or detach it")
 MOST_ONES = 1 << 22  # entries of x, where it holds places of rows
 # Whose data are of the result's shape.
 ENTRYWISE = {"where", "masked_fill", "native_dropout", "embedding"}

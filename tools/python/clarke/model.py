@@ -6,7 +6,7 @@ import onnx
 from onnx import helper
 
 from .files import raw
-from .graph import DOMAIN, ONNX_TYPE, tensor_proto
+from .graph import DOMAIN, ONNX_TYPE, is_shared, tensor_proto
 from .refused import FOLDER, Refused
 
 OPSET, IR_VERSION = 21, 10
@@ -128,7 +128,7 @@ def said_by(path, sha256):
 
 def require_same(path, sha256, graph):
     """Is the folder's graph this one, but for the initializers' numbers?"""
-    nodes = [bare_again(n) if n.metadata_props else bare(n) for n in graph.nodes]  # constants are made anew
+    nodes = [bare_again(n) if is_shared(n) else bare(n) for n in graph.nodes]
     now = said(model_of(graph, "", nodes=False).graph, nodes, [(name, ONNX_TYPE[t.dtype], tuple(t.shape))
                                                                      for name, t in graph.initializers.items()])
     if said_by(path, sha256) != now:

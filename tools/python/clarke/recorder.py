@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import ctypes
-import functools
 import inspect
 import math
 import os
@@ -10,6 +9,8 @@ import platform
 import sys
 import threading
 import traceback
+import types
+import weakref
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from fractions import Fraction
 from typing import Callable, Sequence
@@ -172,9 +173,16 @@ def optimizer_entry(optimizer):
             "groups": [{k: v for k, v in g.items() if isinstance(v, plain)} for g in optimizer.param_groups]}
 
 
-@functools.lru_cache(maxsize=64)
+SIGNATURES = weakref.WeakKeyDictionary()  # by functions, of which one may hold its model
+
+
 def signature_of(function):
-    return inspect.signature(function)
+    if not isinstance(function, types.FunctionType):
+        return inspect.signature(function)
+    found = SIGNATURES.get(function)
+    if found is None:
+        found = SIGNATURES[function] = inspect.signature(function)
+    return found
 
 
 def arguments(forward, args, kwargs):
@@ -614,7 +622,7 @@ class record:
     def put_numbers(self, folder, batch, parameters, gradients, traced):
         """The step's files. (Their entries in run.json.)"""
         files, base = {}, f"step-{self.step:06}"
-        files["batch"] = folder.put(f"{base}.batch.npz", npz(batch))
+        files["batch"] = folder.put(f"{base}.batch.npz", npz(batch), size=sum(a.nbytes for a in batch.values()))
         files["parameters"] = folder.put(f"{base}.parameters.safetensors", safetensors(parameters), size=size_of(parameters))
         files["gradients"] = folder.put(f"{base}.gradients.safetensors", safetensors(gradients), size=size_of(gradients))
         if traced is not None:

@@ -52,6 +52,15 @@ root(clarke_pair x, double off)
   return (enclosed){clarke_two_sum(s, (left + x.low) / (2 * s)), clarke_up_by(off / s + 4 * CLARKE_PAIR_UNIT * s, 16)};
 }
 
+/* 1 above 0, else 0: where nothing within `off` of x is 0. `still`: nothing moves x, which may be 0 itself. */
+static enclosed
+above(clarke_pair x, double off, bool still)
+{
+  const bool zero = still && x.high == 0 && off == 0;
+
+  return zero || least_of(x, off) > 0 ? (enclosed){{x.high > 0, 0}, 0} : unknown;
+}
+
 /* The function of every number within `off` of x, where it is defined. */
 static enclosed
 by_ball(clarke_pair x, double off, clarke_function function)
@@ -73,12 +82,15 @@ by_ball(clarke_pair x, double off, clarke_function function)
 }
 
 static enclosed
-function_at(clarke_kept *kept, clarke_pair x, double off, clarke_function function)
+function_at(clarke_kept *kept, clarke_pair x, double off, const clarke_step *s)
 {
+  const clarke_function function = s->function;
   enclosed y;
 
   if (function == CLARKE_HELD)
     return (enclosed){x, off};
+  if (function == CLARKE_ABOVE)
+    return above(x, off, s->still);
   if (function == CLARKE_RECIPROCAL)
     return reciprocal(x, off);
   if (function == CLARKE_SQRT)
@@ -99,7 +111,7 @@ clarke_pairs_function(clarke_pairs_pass *f, const clarke_step *s)
 
   status = clarke_enclosed_alloc(f, y, x->rows);
   for (size_t e = 0; e < x->rows * f->n && status == CLARKE_OK; e++) {
-    const enclosed v = function_at(f->g->kept, clarke_enclosed_get(x, e), x->off[e], s->function);
+    const enclosed v = function_at(f->g->kept, clarke_enclosed_get(x, e), x->off[e], s);
 
     clarke_enclosed_put(y, e, v.at, v.off);
     inside = inside && y->off[e] < INFINITY;

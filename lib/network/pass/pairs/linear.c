@@ -70,6 +70,16 @@ add_run(const clarke_pairs_pass *f, const sum_row *r, const clarke_operand *o, s
       add_term(r, i * f->n + j, o->coef, clarke_enclosed_get(x, from * f->n + j), x->off[from * f->n + j]);
 }
 
+/* Is nothing multiplied? Then a sum whose second parts are all 0 is exact: an addition does not underflow, and leaves what it rounds. */
+static bool
+is_plain(const clarke_step *s)
+{
+  for (size_t k = 0; k < s->n_in; k++)
+    if (fabs(s->in[k].coef) != 1)
+      return false;
+  return true;
+}
+
 /* As products are: W has a row for each entry, its operands' coefficients. */
 clarke_status
 clarke_pairs_sum(clarke_pairs_pass *f, const clarke_step *s)
@@ -80,6 +90,7 @@ clarke_pairs_sum(clarke_pairs_pass *f, const clarke_step *s)
   double *lows = calloc(entries + 1, sizeof *lows);
   clarke_status status = lows != NULL ? clarke_enclosed_alloc(f, y, f->g->values[s->out].count) : clarke_no_memory(f->err);
   const sum_row r = {y->high, y->low, y->off, lows};
+  const bool plain = is_plain(s);
 
   if (status == CLARKE_OK)
     memset(y->high, 0, 3 * entries * sizeof *y->high);
@@ -92,8 +103,9 @@ clarke_pairs_sum(clarke_pairs_pass *f, const clarke_step *s)
         add_run(f, &r, &s->in[k], i, from, run);
     }
   for (size_t e = 0; e < entries && status == CLARKE_OK; e++)
-    clarke_enclosed_put(y, e, clarke_two_sum(y->high[e], y->low[e]),
-                        clarke_up_over(y->off[e] + CLARKE_PAIRS_BY_LOWS * lows[e], n + 8, n * CLARKE_PAIRS_LEAST));
+    if (!plain || lows[e] != 0 || y->off[e] != 0 || !(fabs(y->high[e]) <= CLARKE_PAIRS_FAR))
+      clarke_enclosed_put(y, e, clarke_two_sum(y->high[e], y->low[e]),
+                          clarke_up_over(y->off[e] + CLARKE_PAIRS_BY_LOWS * lows[e], n + 8, n * CLARKE_PAIRS_LEAST));
   free(lows);
   return status;
 }

@@ -32,6 +32,9 @@ struct clarke_pairs_pass {
   clarke_margin **margin;
   clarke_identities *ids; /* made when windows are open */
   size_t vague;           /* places left open whose bounds are wide */
+  size_t *depth, deepest; /* n_values: products one behind another before it; the most before a value that is needed */
+  bool open, early;       /* a place of the steps so far is left open; the pass may end early */
+  double needs;           /* bits, where it has ended so */
   bool outside;           /* some argument is not certainly in its function's domain */
   clarke_error *err;
 };

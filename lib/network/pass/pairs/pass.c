@@ -97,7 +97,7 @@ bool
 clarke_pairs_has(const clarke_step *s)
 {
   if (s->kind == CLARKE_ANALYTIC)
-    return s->function == CLARKE_HELD || !clarke_step_jumps(s);
+    return s->function == CLARKE_HELD || s->function == CLARKE_ABOVE || !clarke_step_jumps(s);
   return of_kind[s->kind] != NULL && !(s->kind == CLARKE_SOFTMAX && s->log);
 }
 
@@ -134,12 +134,69 @@ leave_open(clarke_pairs_pass *f, const clarke_step *s)
     f->vague += place[e] == CLARKE_OPEN;
 }
 
+/* Where errors grow as they did, is more lost than pairs have, by this many bits? Such a guess is of no use before so many products, or this
+ * part of all. */
+#define LOST_BITS (CLARKE_PAIRS_BITS + 20.0)
+#define FEW_PRODUCTS 8
+#define EARLY 4
+
+/* A guess: of the bits that errors have taken of a value behind so many products, as many for each of those to come. */
+static double
+bits_needed(const clarke_pairs_pass *f, const clarke_enclosed *y, size_t before)
+{
+  double off = 0, size = 0;
+
+  for (size_t e = 0; e < y->rows * f->n; e++) {
+    off += y->off[e];
+    size += fabs(y->high[e]);
+  }
+  return off > 0 && size > 0 && off < INFINITY ? (CLARKE_PAIRS_BITS + log2(off / size)) * (double)f->deepest / (double)before : 0;
+}
+
+/* The most products, one behind another, that a value is behind: f->depth; and any that is needed. */
+static void
+count_products(clarke_pairs_pass *f, const bool *needed)
+{
+  for (size_t i = 0; i < f->g->n_steps; i++) {
+    const clarke_step *s = &f->g->steps[i];
+    size_t *depth = &f->depth[s->out];
+
+    for (size_t k = 0; k < s->n_in; k++)
+      *depth = f->depth[s->in[k].value] > *depth ? f->depth[s->in[k].value] : *depth;
+    *depth += s->kind == CLARKE_DENSE || s->kind == CLARKE_PRODUCT;
+    if (needed[s->out] && *depth > f->deepest)
+      f->deepest = *depth;
+  }
+}
+
+/* Is a place of the step at work open? */
+static bool
+leaves_open(const clarke_pairs_pass *f, const clarke_step *s)
+{
+  return f->piece[f->step] != NULL && clarke_branches_open(f->piece[f->step], f->g->values[s->out].count * f->n);
+}
+
+/* Sets f->needs behind a step, where the pass is to end: not where it goes on from another's values, nor where a place is open already, which
+ * is at a kink as a rule. */
+static void
+look_ahead(clarke_pairs_pass *f, const clarke_step *s)
+{
+  const size_t before = f->depth[s->out];
+
+  f->open = f->open || leaves_open(f, s);
+  if (f->open || !f->early || s->kind != CLARKE_DENSE || before < FEW_PRODUCTS || EARLY * before < f->deepest || f->value[s->out].high == NULL)
+    return;
+  f->needs = bits_needed(f, &f->value[s->out], before);
+  if (!(f->needs > LOST_BITS))
+    f->needs = 0;
+}
+
 static clarke_status
 run_steps(clarke_pairs_pass *f, size_t first, const bool *needed, const size_t *last, const clarke_pairs_watch *watch)
 {
   clarke_status status = CLARKE_OK;
 
-  for (size_t i = first; i < f->g->n_steps && status == CLARKE_OK; i++) {
+  for (size_t i = first; i < f->g->n_steps && f->needs == 0 && status == CLARKE_OK; i++) {
     const clarke_step *s = &f->g->steps[i];
 
     f->step = i;
@@ -152,6 +209,7 @@ run_steps(clarke_pairs_pass *f, size_t first, const bool *needed, const size_t *
       f->outside = f->outside || (clarke_step_has_domain(s) && !f->value[s->out].known);
       if (status == CLARKE_OK && watch != NULL && f->value[s->out].high != NULL)
         watch->seen(watch->context, f, s->out);
+      look_ahead(f, s);
     }
     drop_behind(f, last, i);
   }
@@ -159,20 +217,22 @@ run_steps(clarke_pairs_pass *f, size_t first, const bool *needed, const size_t *
 }
 
 clarke_status
-clarke_pairs_run(clarke_branch **piece, size_t **ties, clarke_margin **margin, bool *inside, size_t *vague, const clarke_graph *g,
+clarke_pairs_run(clarke_branch **piece, size_t **ties, clarke_margin **margin, bool *inside, size_t *vague, double *needs, const clarke_graph *g,
                  const clarke_tensor *x, const clarke_forward_rest *rest, const clarke_pairs_watch *watch, clarke_error *err)
 {
-  clarke_pairs_pass f = {.g = g, .n = x->dims[0], .x = x, .piece = piece, .ties = ties, .margin = margin, .err = err};
+  clarke_pairs_pass f = {.g = g, .n = x->dims[0], .x = x, .piece = piece, .ties = ties, .margin = margin, .early = rest == NULL && watch == NULL, .err = err};
   bool *needed = malloc((g->n_values + 1) * sizeof *needed);
   size_t *last = malloc((g->n_values + 1) * sizeof *last);
   clarke_status status = CLARKE_OK;
 
   f.value = calloc(g->n_values + 1, sizeof *f.value);
   f.deferred = calloc(g->n_values + 1, sizeof *f.deferred);
-  if (needed == NULL || last == NULL || f.value == NULL || f.deferred == NULL)
+  f.depth = calloc(g->n_values + 1, sizeof *f.depth);
+  if (f.depth == NULL || needed == NULL || last == NULL || f.value == NULL || f.deferred == NULL)
     status = clarke_no_memory(err);
   if (status == CLARKE_OK) {
     clarke_forward_open_needs(needed, last, g, piece, f.n, *inside);
+    count_products(&f, needed);
     clarke_graph_last_uses(last, g, NULL);
     clarke_graph_defer_gathers(f.deferred, last, g);
     status = rest != NULL ? load_rest(&f, rest, needed) : load_input(&f);
@@ -180,12 +240,14 @@ clarke_pairs_run(clarke_branch **piece, size_t **ties, clarke_margin **margin, b
   if (status == CLARKE_OK)
     status = run_steps(&f, rest != NULL ? rest->step : 0, needed, last, watch);
   *vague = f.vague;
-  *inside = *inside && status == CLARKE_OK && !f.outside;
+  *needs = f.needs;
+  *inside = *inside && status == CLARKE_OK && !f.outside && f.needs == 0;
   for (size_t v = 0; f.value != NULL && v < g->n_values; v++)
     clarke_enclosed_drop(&f.value[v]);
   clarke_identities_free(f.ids);
   free(f.value);
   free(f.deferred);
+  free(f.depth);
   free(needed);
   free(last);
   return status;

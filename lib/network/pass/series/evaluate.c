@@ -1,8 +1,9 @@
 /* Functions at a double, and on a ball, by the polynomial of the cell where it lies. */
-#include "network/pass/series/cell.h"
+#include "network/pass/series/evaluate.h"
 
 #include "exact/upward.h"
 #include "network/pass/analytic.h"
+#include "network/pass/series/words.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,16 +13,14 @@
 /* Bits of a level's last word that its polynomials leave out, and some for what is rounded: terms_for in cell.c leaves out all but 20. */
 #define SPARE_BITS 45
 
-/* Words behind the point for that precision: two at least. */
-static size_t
-limbs_for(long precision)
+size_t
+clarke_series_limbs(long precision)
 {
   return precision <= 64 ? 2 : ((size_t)precision + SPARE_BITS + 63) / 64;
 }
 
-/* The cell whose middle is nearest; false where there is none. */
-static bool
-find_cell(long *k, double x)
+bool
+clarke_series_find_cell(long *k, double x)
 {
   const double cell = nearbyint(x * CLARKE_CELLS_A_UNIT);
 
@@ -76,7 +75,7 @@ cell_point(clarke_point *p, clarke_kept *kept, double x, clarke_function functio
   double t, y;
   long k;
 
-  if (!find_cell(&k, x))
+  if (!clarke_series_find_cell(&k, x))
     return tail_point(p, x, function, slope);
   c = clarke_series_point_cell(kept, function, slope, k);
   if (c == NULL)
@@ -131,7 +130,7 @@ clarke_series_pair(clarke_pair *y, double *off, clarke_kept *kept, clarke_pair x
   double steep;
   long k;
 
-  if (!clarke_series_known(function) || function == CLARKE_NORMAL_TANH || !(reach < INFINITY) || !find_cell(&k, x.high))
+  if (!clarke_series_known(function) || function == CLARKE_NORMAL_TANH || !(reach < INFINITY) || !clarke_series_find_cell(&k, x.high))
     return false;
   if (function == CLARKE_ELU && x.high >= 0) {
     *y = x;
@@ -175,27 +174,6 @@ offset_words(mp_limb_t *t, const arf_t middle, long k, size_t limbs)
   return negative;
 }
 
-/* Horner's rule; y in two's complement. */
-static void
-evaluate(mp_limb_t *y, const clarke_ball_cell *c, const mp_limb_t *t, bool negative)
-{
-  const mp_size_t words = (mp_size_t)c->limbs + 1;
-  mp_limb_t product[2 * MOST_LIMBS + 1];
-
-  mpn_copyi(y, c->word + (c->terms - 1) * (size_t)words, words);
-  for (size_t i = c->terms - 1; i-- > 0;) {
-    const bool below = y[words - 1] >> 63 != 0;
-
-    if (below)
-      mpn_neg(y, y, words);
-    mpn_mul(product, y, words, t, words - 1);
-    if (below != negative)
-      mpn_sub_n(y, c->word + i * (size_t)words, product + words - 1, words);
-    else
-      mpn_add_n(y, c->word + i * (size_t)words, product + words - 1, words);
-  }
-}
-
 static void
 set_ball(arb_t y, mp_limb_t *word, size_t limbs, double radius)
 {
@@ -223,13 +201,13 @@ cell_ball(arb_t y, clarke_kept *kept, const arb_t x, clarke_function function, s
   bool negative, bounded;
   long k;
 
-  if (!(wide <= CLARKE_SERIES_REACH) || !find_cell(&k, middle))
+  if (!(wide <= CLARKE_SERIES_REACH) || !clarke_series_find_cell(&k, middle))
     return false;
   c = clarke_series_ball_cell(kept, function, k, limbs);
   bounded = c != NULL && c->off < INFINITY && c->steep < INFINITY;
   if (bounded) {
     negative = offset_words(t, arb_midref(x), k, limbs);
-    evaluate(word, c, t, negative);
+    clarke_ball_cell_evaluate(word, c, t, negative);
     set_ball(y, word, limbs, clarke_up_add(c->off, clarke_up_mul(c->steep, wide)));
   }
   if (kept == NULL)
@@ -240,7 +218,7 @@ cell_ball(arb_t y, clarke_kept *kept, const arb_t x, clarke_function function, s
 bool
 clarke_series_ball(arb_t y, clarke_kept *kept, const arb_t x, clarke_function function, long precision)
 {
-  const size_t limbs = limbs_for(precision);
+  const size_t limbs = clarke_series_limbs(precision);
 
   return (function == CLARKE_ERF || function == CLARKE_NORMAL) && !arb_is_zero(x) && limbs <= MOST_LIMBS && cell_ball(y, kept, x, function, limbs);
 }
