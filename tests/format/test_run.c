@@ -261,7 +261,7 @@ START_TEST(refusals)
     {"\"sha256\": \"01", "\"sha256\": \"1", "expected a file with its sha256, 64 digits"},
     {"\"gradients\"", "\"gradient\"", "'gradients': expected a file"},
     {"\"step\": 7", "\"step\": -1", "'step': expected a number"},
-    {"\"step\": 7", "\"step\": 7, \"again\": true", "'again': expected \"calls\", \"loss\" or null"},
+    {"\"step\": 7", "\"step\": 7, \"again\": true", "'again': expected \"calls\", \"loss\", \"program\" or null"},
     {"\"step\": 7", "\"step\": 7, \"again\": \"all\"", "'again': expected"},
     {"1024/3", "0", "'loss_scale': expected a text that is a number, and not 0"},
     {"1024/3", "many", "'loss_scale': expected"},
