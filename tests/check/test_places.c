@@ -1,7 +1,9 @@
 /* Where arguments lie, which entries are one function, and what near values say: of drawn small networks, beside naive values. */
 #include "check/kernel/evaluate.h"
 #include "check/kernel/identity.h"
+#include "check/base/limit.h"
 #include "check/kernel/near.h"
+#include "check/rough/near_rough.h"
 #include "small_world.h"
 #include "heard.h"
 
@@ -262,6 +264,29 @@ START_TEST(products_may_be_large)
 }
 END_TEST
 
+/* Doubles settle a piece, where there is memory for them; else they are not asked. */
+START_TEST(doubles_take_a_share_of_the_memory)
+{
+  rational *x = rationals(1);
+  world w;
+  bool open = true;
+  mpq_set_ui(&x[0], 1, 1);
+  world_begin(&w, 1, x);
+  step *st = world_add(&w, PIECEWISE, 1, 1);
+  st->n_kinks = 1;
+  mpq_set_ui(&st->piece[1][1], 1, 1);
+  point_evaluate(&w.p);
+  for (int enough = 0; enough < 2; enough++) {
+    ck_assert(limit_set(enough ? "memory=1024" : "memory=1020"));
+    w.p.place[1][0] = NONE;
+    open = true;
+    rough_places(&w.p, &open);
+    ck_assert(open == !enough && w.p.place[1][0] == (enough ? 1 : NONE));
+  }
+  ck_assert(limit_set("memory=671088640"));
+}
+END_TEST
+
 /* No operator makes these; entries would be read where there are none. */
 START_TEST(a_window_of_padding_alone_is_refused)
 {
@@ -430,6 +455,7 @@ main(int argc, char **argv)
   tcase_add_loop_test(t, what_is_near_a_kink_and_below_lies_below_it, 0, 2);
   tcase_add_test(t, sums_rounded_apart_stay_tied);
   tcase_add_test(t, products_may_be_large);
+  tcase_add_test(t, doubles_take_a_share_of_the_memory);
   tcase_add_loop_test(t, a_window_of_padding_alone_is_refused, 0, 2);
   tcase_add_test(t, one_function_has_one_number);
   tcase_add_test(t, few_bits_decide_a_window_of_one_function);
