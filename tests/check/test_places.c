@@ -409,6 +409,30 @@ START_TEST(a_copy_is_what_it_copies)
 }
 END_TEST
 
+/* A sum of one entry and of padding is that entry; of one and of what is 0, behind a Relu, it is another, as the library has it. */
+START_TEST(a_sum_of_one_entry_is_that_entry)
+{
+  enum { WIDTH = 12 };
+  world w;
+  two_rows(&w)->factors[2].at = 1;
+  for (size_t i = 0; i < 4; i++)
+    w.net.steps[1].factors[i].coef = i < 2 ? &minus_one : &plus_one;
+  step *st = world_add(&w, PIECEWISE, 2, 1); /* 2: 0, and what it reads */
+  st->sources[1].from = 1;
+  st->n_kinks = 1;
+  mpq_set_ui(&st->piece[1][1], 1, 1);
+  st = world_add(&w, LINEAR, 2, WIDTH);
+  for (size_t i = 0; i < 2 * WIDTH; i++)
+    st->sources[i] = (source){PADDING, 0};
+  st->sources[3] = st->sources[WIDTH + 5] = (source){2, 1};
+  if (_i == 1)
+    st->sources[WIDTH] = (source){2, 0};
+  ck_assert(are_one(&w, 3) == (_i == 0));
+  ck_assert_uint_eq(same_as(&w.p, 2, 0), ZERO);
+  ck_assert(one_identity(&w.p, 3, 0, 2, 1));
+}
+END_TEST
+
 /* An entry less the mean of two that are one, behind a root that no interval is exact of, is 0; and so what reads it: a multiple,
  * a product with what moves. On a piece with a kink there, too, which settles that the value is 0. */
 START_TEST(what_is_its_mean_is_zero_by_structure)
@@ -461,6 +485,7 @@ main(int argc, char **argv)
   tcase_add_test(t, few_bits_decide_a_window_of_one_function);
   tcase_add_test(t, rows_are_told_apart_by_all_of_them);
   tcase_add_test(t, a_copy_is_what_it_copies);
+  tcase_add_loop_test(t, a_sum_of_one_entry_is_that_entry, 0, 2);
   tcase_add_loop_test(t, what_is_its_mean_is_zero_by_structure, 0, 2);
   return run_tests();
 }
