@@ -1,7 +1,9 @@
 /* Where arguments lie, which entries are one function, and what near values say: of drawn small networks, beside naive values. */
 #include "check/kernel/evaluate.h"
 #include "check/kernel/identity.h"
+#include "check/base/limit.h"
 #include "check/kernel/near.h"
+#include "check/rough/near_rough.h"
 #include "small_world.h"
 #include "heard.h"
 
@@ -262,6 +264,29 @@ START_TEST(products_may_be_large)
 }
 END_TEST
 
+/* Doubles settle a piece, where there is memory for them; else they are not asked. */
+START_TEST(doubles_take_a_share_of_the_memory)
+{
+  rational *x = rationals(1);
+  world w;
+  bool open = true;
+  mpq_set_ui(&x[0], 1, 1);
+  world_begin(&w, 1, x);
+  step *st = world_add(&w, PIECEWISE, 1, 1);
+  st->n_kinks = 1;
+  mpq_set_ui(&st->piece[1][1], 1, 1);
+  point_evaluate(&w.p);
+  for (int enough = 0; enough < 2; enough++) {
+    ck_assert(limit_set(enough ? "memory=1024" : "memory=1020"));
+    w.p.place[1][0] = NONE;
+    open = true;
+    rough_places(&w.p, &open);
+    ck_assert(open == !enough && w.p.place[1][0] == (enough ? 1 : NONE));
+  }
+  ck_assert(limit_set("memory=671088640"));
+}
+END_TEST
+
 /* No operator makes these; entries would be read where there are none. */
 START_TEST(a_window_of_padding_alone_is_refused)
 {
@@ -384,6 +409,30 @@ START_TEST(a_copy_is_what_it_copies)
 }
 END_TEST
 
+/* A sum of one entry and of padding is that entry; of one and of what is 0, behind a Relu, it is another, as the library has it. */
+START_TEST(a_sum_of_one_entry_is_that_entry)
+{
+  enum { WIDTH = 12 };
+  world w;
+  two_rows(&w)->factors[2].at = 1;
+  for (size_t i = 0; i < 4; i++)
+    w.net.steps[1].factors[i].coef = i < 2 ? &minus_one : &plus_one;
+  step *st = world_add(&w, PIECEWISE, 2, 1); /* 2: 0, and what it reads */
+  st->sources[1].from = 1;
+  st->n_kinks = 1;
+  mpq_set_ui(&st->piece[1][1], 1, 1);
+  st = world_add(&w, LINEAR, 2, WIDTH);
+  for (size_t i = 0; i < 2 * WIDTH; i++)
+    st->sources[i] = (source){PADDING, 0};
+  st->sources[3] = st->sources[WIDTH + 5] = (source){2, 1};
+  if (_i == 1)
+    st->sources[WIDTH] = (source){2, 0};
+  ck_assert(are_one(&w, 3) == (_i == 0));
+  ck_assert_uint_eq(same_as(&w.p, 2, 0), ZERO);
+  ck_assert(one_identity(&w.p, 3, 0, 2, 1));
+}
+END_TEST
+
 /* An entry less the mean of two that are one, behind a root that no interval is exact of, is 0; and so what reads it: a multiple,
  * a product with what moves. On a piece with a kink there, too, which settles that the value is 0. */
 START_TEST(what_is_its_mean_is_zero_by_structure)
@@ -430,11 +479,13 @@ main(int argc, char **argv)
   tcase_add_loop_test(t, what_is_near_a_kink_and_below_lies_below_it, 0, 2);
   tcase_add_test(t, sums_rounded_apart_stay_tied);
   tcase_add_test(t, products_may_be_large);
+  tcase_add_test(t, doubles_take_a_share_of_the_memory);
   tcase_add_loop_test(t, a_window_of_padding_alone_is_refused, 0, 2);
   tcase_add_test(t, one_function_has_one_number);
   tcase_add_test(t, few_bits_decide_a_window_of_one_function);
   tcase_add_test(t, rows_are_told_apart_by_all_of_them);
   tcase_add_test(t, a_copy_is_what_it_copies);
+  tcase_add_loop_test(t, a_sum_of_one_entry_is_that_entry, 0, 2);
   tcase_add_loop_test(t, what_is_its_mean_is_zero_by_structure, 0, 2);
   return run_tests();
 }

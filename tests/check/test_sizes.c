@@ -153,10 +153,44 @@ START_TEST(signs_are_those_of_mpfr)
 }
 END_TEST
 
+/* sigmoid(-4e14), which is 2^(-5.77e14), is above sigmoid(-3.8e14) sigmoid(-0.3e14), which is less than 2^(-5.9e14); and the other way
+ * round. Exponents beyond 2^49 are told apart as any, or not at all. */
+START_TEST(far_exponents_are_not_taken_for_farther_ones)
+{
+  static const long arguments[][3] = {{-4000, -3800, -300}, {-4200, -3800, -300}, {-7000, -3800, -3900}, {-8000, -3900, -3900}};
+  drawn d;
+  rational *x = rationals(3);
+  for (size_t i = 0; i < 3; i++) {
+    mpq_set_si(&x[i], arguments[_i][i], 1);
+    mpz_mul_ui(mpq_numref(&x[i]), mpq_numref(&x[i]), 100000000000);
+  }
+  world_begin(&d.w, 3, x);
+  step *st = world_add(&d.w, LINEAR, 6, 1);
+  for (size_t f = 0; f < 6; f++)
+    st->sources[f] = f % 2 == 0 ? (source){0, f / 2} : (source){PADDING, 0};
+  st = world_add(&d.w, SOFTMAX, 6, 1);
+  st->length = 2;
+  st->stride = 1;
+  for (size_t f = 0; f < 6; f++)
+    st->sources[f] = (source){1, f};
+  st = world_add(&d.w, PRODUCT, 1, 2);
+  st->sources[0] = (source){2, 2};
+  st->sources[1] = (source){2, 4};
+  st = world_add(&d.w, LINEAR, 1, 2);
+  st->sources[0] = (source){2, 0};
+  st->sources[1] = (source){3, 0};
+  st->factors[1].coef = &minus_one;
+  point_evaluate(&d.w.p);
+  int sign = sign_by_size(&d.w.p, 4, 0), truth = arguments[_i][0] > arguments[_i][1] + arguments[_i][2] ? 1 : -1;
+  ck_assert_msg(sign == 0 || sign == truth, "%d", sign);
+}
+END_TEST
+
 int
 main(void)
 {
   TCase *tcase = tests_of("check-sizes");
   tcase_add_test(tcase, signs_are_those_of_mpfr);
+  tcase_add_loop_test(tcase, far_exponents_are_not_taken_for_farther_ones, 0, 4);
   return run_tests();
 }

@@ -225,19 +225,15 @@ is_turned(const point *p, const step *st, size_t e)
   return x.step < PADDING && same_as(p, x.step, entry_of(p, x, e)) % 2 == 0 && !left_out(p, x, e);
 }
 
-#define FEW 8
-
-/* The only term of a sum of few that is not left out, if nothing multiplies it: where nothing is scattered to, say. Else a constant. */
+/* The only term of a sum, the others being padding, if nothing multiplies it: where nothing is scattered to, say. Else a constant. */
 static source
 only_term(const point *p, const step *st, size_t e)
 {
   const source constant = {NONE, 0};
   source only = constant;
-  if (st->kind != LINEAR || st->width > FEW)
-    return constant;
-  for (size_t i = 0; i < st->width; i++) {
+  for (size_t i = 0; i < st->width && st->kind == LINEAR; i++) {
     const term t = term_at(p, st, e, i);
-    if (left_out(p, t.x, e))
+    if (t.x.step == PADDING)
       continue;
     if (t.x.step == NONE || only.step != NONE || t.by.w != NULL || mpq_cmp_ui(t.by.coef, 1, 1) != 0)
       return constant;

@@ -8,6 +8,7 @@
  * NaN, and decide nothing. */
 #include "check/rough/near_rough.h"
 #include "check/base/allocate.h"
+#include "check/base/limit.h"
 #include "check/base/span.h"
 #include "check/base/wide.h"
 #include "check/kernel/evaluate.h"
@@ -23,6 +24,7 @@
 #define BLOCK 64
 #define LEAST 0x1p-900
 #define MOST_TERMS ((size_t)1 << 32)
+#define SHARE 4 /* of the memory that a check may have: one in so many bytes is for doubles */
 
 typedef double lanes __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
 typedef int64_t lane_bits __attribute__((vector_size(8 * LANES)));
@@ -347,10 +349,26 @@ reads_entries(const step *st)
   return all;
 }
 
+static size_t
+in_lanes(size_t batch)
+{
+  return (batch + LANES - 1) / LANES * LANES;
+}
+
+/* Do all doubles take a small share of the memory? Those of one sample take as much as of LANES. */
+static bool
+is_small(const network *net)
+{
+  size_t all = 0;
+  for (size_t s = 0; s < net->n_steps; s++)
+    all += net->steps[s].asked ? net->steps[s].n : 0;
+  return all <= limit_of(LIMIT_MEMORY) / SHARE / (2 * sizeof(double)) / in_lanes(net->batch);
+}
+
 static bool
 fits(const network *net)
 {
-  bool all = net->apart == net->batch;
+  bool all = net->apart == net->batch && is_small(net);
   for (size_t s = 0; s < net->n_steps && all; s++) {
     const step *st = &net->steps[s];
     bool known =
@@ -406,7 +424,7 @@ rough_places(point *p, bool *open)
   size_t n = p->net->n_steps, batch = p->net->batch;
   if (!fits(p->net))
     return;
-  const pass a = {p, allocate(n + 1, sizeof *a.v), allocate(n, sizeof *a.last), (batch + LANES - 1) / LANES * LANES,
+  const pass a = {p, allocate(n + 1, sizeof *a.v), allocate(n, sizeof *a.last), in_lanes(batch),
                   allocate(batch, sizeof *a.open)};
   note_readers(&a);
   make_room(&a, n, 1);

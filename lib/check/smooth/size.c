@@ -46,7 +46,10 @@ of_interval(const interval *x)
   return unknown;
 }
 
-/* The whole number next to t log2(e), below it or above: 1.4426 < log2(e) < 1.4427. */
+#define FAR (1L << 49) /* t log2(e) is not followed beyond this */
+
+/* The whole number next to t log2(e), below it or above: 1.4426 < log2(e) < 1.4427. Of one that is FAR or more in size FAR is, if anything,
+ * what it is not below, and -FAR what it is not above. */
 static long
 binary(const rational *t, bool up)
 {
@@ -56,14 +59,15 @@ binary(const rational *t, bool up)
   mpq_canonicalize(&q);
   mpq_mul(&q, &q, t);
   (up ? mpz_cdiv_q : mpz_fdiv_q)(&z, mpq_numref(&q), mpq_denref(&q));
-  return mpz_sizeinbase(&z, 2) > 49 ? (mpz_sgn(&z) < 0 ? -NOWHERE : NOWHERE) : mpz_get_si(&z);
+  if (mpz_cmpabs_ui(&z, FAR) < 0)
+    return mpz_get_si(&z);
+  return up ? (mpz_sgn(&z) < 0 ? -FAR : NOWHERE) : (mpz_sgn(&z) > 0 ? FAR : -NOWHERE);
 }
 
 static size
 of_exponential(const interval *x)
 {
-  long low = binary(&x->lo, false), high = binary(&x->hi, true);
-  return (size){1, low == NOWHERE ? NOWHERE - 1 : low, high == -NOWHERE ? 1 - NOWHERE : high};
+  return (size){1, binary(&x->lo, false), binary(&x->hi, true)};
 }
 
 static size size_of(const point *p, size_t s, size_t e, size_t *left);
