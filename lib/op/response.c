@@ -3,7 +3,7 @@
 #include "op/lower.h"
 #include "op/node.h"
 
-#define MOST_CHANNELS 1024 /* side by side */
+#define MOST_CHANNELS CLARKE_MAX_SORTED /* side by side: inputs of a Sum */
 
 /* Sums of the squares of `size` channels: those before, itself and those behind, of which there may be one more. */
 static size_t

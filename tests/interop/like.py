@@ -6,6 +6,7 @@ Usage: python tests/interop/like.py CLARKE CLARKE_CHECK
 import importlib.util
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -234,6 +235,14 @@ with tempfile.TemporaryDirectory() as scratch:
                                  ("nets:net", "net.weights.h5", "returns no network of Keras, but Sequential"), ("knets:net", "no.h5", "h5py reads no HDF5 file there")]:
             status, out, error = like(scratch, name, file, "b.npz", "refused")
             expect(status == 2 and says in error and not Path(scratch, "refused").exists(), f"{name} {file}: {status} {out} {error}")
+        import h5py
+        shutil.copy(Path(scratch, "net.weights.h5"), Path(scratch, "long.weights.h5"))
+        with h5py.File(Path(scratch, "long.weights.h5"), "a") as file:
+            held = file["layers/dense/vars/0"][...] + 2.0 ** -40
+            del file["layers/dense/vars/0"]
+            file["layers/dense/vars/0"] = held.astype(np.float64)
+        status, out, error = like(scratch, "knets:net", "long.weights.h5", "b.npz", "refused")
+        expect(status == 2 and "an array has type float64" in error, f"weights that would be rounded: {status} {out} {error}")
         status, out, error = like(scratch, "keras", "bare.keras", "b.npz", "refused")
         expect(status == 2 and "--loss says which is meant" in error, f"bare.keras: {status} {out} {error}")
         status, out, error = like(scratch, "keras", "plain.pth", "b.npz", "refused")

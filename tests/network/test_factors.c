@@ -5,7 +5,7 @@
 #include "network/graph/build.h"
 #include "network/pass/factors.h"
 #include "network/pass/sign.h"
-#include "network/replay/replay.h"
+#include "network/replay/nearest.h"
 
 #include <flint/flint.h>
 #include <math.h>
@@ -197,6 +197,47 @@ START_TEST(what_may_be_zero_stays_open)
 }
 END_TEST
 
+/* exp(3000) is on its side, by no distance that a double bounds. */
+START_TEST(what_no_double_bounds_has_a_side)
+{
+  clarke_tensor x = tensor_of("x", CLARKE_F64, SHAPE(1, 2,));
+  clarke_model m;
+  clarke_graph g;
+  clarke_replay r;
+  clarke_margins margins;
+  clarke_nearest list;
+
+  x.real[0] = 3000;
+  x.real[1] = 1;
+  model_begin(&m, 16);
+  model_input(&m, "x", SHAPE(-1, 2,));
+  model_node(&m, "Exp", "x", "e");
+  model_node(&m, "Relu", "e", "y");
+  model_output(&m, "y");
+  clarke_graph_init(&g);
+  clarke_replay_init(&r);
+  clarke_margins_init(&margins);
+  clarke_nearest_init(&list);
+  OK(clarke_graph_build(&g, &m, &x, &error));
+  OK(clarke_replay_run(&r, &margins, &g, &x, true, 1, &error));
+  ck_assert_uint_eq(r.open, 0);
+  ck_assert_int_eq(r.piece[g.n_steps - 1][0], 1);
+  OK(clarke_nearest_find(&list, &r, 2, SIZE_MAX, &error));
+  ck_assert_uint_eq(list.n, 2);
+  ck_assert_uint_eq(list.near[0].feature, 0);
+  ck_assert(!list.near[0].exact && mpq_sgn(list.near[0].distance) == 0);
+  ck_assert_uint_eq(list.near[1].feature, 1);
+  ck_assert_int_ge(list.near[0].ulp, 1000);
+  ck_assert(mpq_sgn(list.near[1].distance) >= 0 && mpq_get_d(list.near[1].distance) <= 3);
+  clarke_nearest_clear(&list);
+  clarke_replay_clear(&r);
+  clarke_margins_clear(&margins);
+  clarke_graph_clear(&g);
+  clarke_model_clear(&m);
+  clarke_tensor_clear(&x);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -205,6 +246,7 @@ main(void)
 
   tcase_add_test(tcase, signs_are_those_of_arb);
   tcase_add_test(tcase, what_may_be_zero_stays_open);
+  tcase_add_test(tcase, what_no_double_bounds_has_a_side);
   failed = run_tests();
   flint_cleanup();
   return failed;

@@ -129,6 +129,25 @@ def half(number):
     return n.bytes("y")
 
 
+def beside(size):
+    """LRN of so many channels."""
+    n = Floats(("n", 3))
+    n.floats("W", (3,), W)
+    n.call("Mul", "h", "x", "W")
+    n.call("LRN", "y", "h")
+    n.nodes[-1] += whole("size", size)
+    return n.bytes("y")
+
+
+def angle(op):
+    """Of numbers that are not within -1 and 1."""
+    n = Floats(("n", 3))
+    n.floats("W", (3,), [1, 1, 1])
+    n.call("Mul", "h", "x", "W")
+    n.call(op, "y", "h")
+    return n.bytes("y")
+
+
 def whole(name, number):
     return field(5, BODY, text(1, name) + field(3, VARINT, number) + field(20, VARINT, 2))
 
@@ -178,6 +197,15 @@ with tempfile.TemporaryDirectory() as scratch:
     path = write(scratch, "once.onnx", half(1 + 2.0 ** -8))
     status, _, error = said(CLARKE, "audit", path, "--batch", batch)
     expect(status == 0, f"once: {status} {error}")
+    # as many channels as a sum has terms; angles at the ends of their domain, where slopes are infinite
+    path = write(scratch, "beside.onnx", beside(126))
+    status, _, error = said(CLARKE, "audit", path, "--batch", batch, "--proof", proof)
+    expect(status == 0, f"beside: {status} {error}")
+    status, out, error = said(CHECK, proof)
+    expect(status == 0 and "VERIFIED" in out, f"beside: {status} {out} {error}")
+    refused(scratch, "wide", beside(127), "size is 127; expected 1 to 126 channels", "its size is not 1 to 126 channels")
+    for op in ("Asin", "Acos"):
+        refused(scratch, op, angle(op), "entry 0 of the argument of a root is 0", "an argument is 0, or below")
     # at a jump no generalized derivative is told of
     batch = write(scratch, "x.npy", npy((1, 3), [2, 1, 1]))
     status, _, error = said(CLARKE, "audit", os.path.join(scratch, "ThresholdedRelu.onnx"), "--batch", batch)

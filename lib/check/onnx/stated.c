@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define MOST_FACTORS 1024
+#define MOST_BESIDE 126 /* channels, in LRN */
 #define MOST_MAPPED ((size_t)1 << 26)
 
 static value
@@ -199,7 +200,7 @@ lower_responses(builder *b)
   long size = whole_attribute(b, "size", 0), pads[2 * MAX_RANK] = {0};
   size_t dims[MAX_RANK];
   lift_constant(b);
-  need(size > 0 && size <= MOST_FACTORS, "its size is not 1 to 1024 channels");
+  need(size > 0 && size <= MOST_BESIDE, "its size is not 1 to 126 channels");
   size_t rank = run_axes(b, 0, dims);
   need(rank >= 2, "it has no channels");
   pads[1] = (size - 1) / 2;

@@ -4,6 +4,7 @@
 
 #include "exact/upward.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -140,9 +141,9 @@ take_exactly(mpq_t distance, bool first, const mpq_t value, const mpq_t other, d
   mpq_inits(d, r, NULL);
   mpq_sub(d, value, other);
   mpq_abs(d, d);
-  mpq_set_d(r, radius);
+  mpq_set_d(r, isfinite(radius) ? radius : 0);
   mpq_sub(d, d, r);
-  if (mpq_sgn(d) < 0) /* on this side of a kink by its factors */
+  if (mpq_sgn(d) < 0 || !isfinite(radius)) /* on this side of a kink by its factors; where a number is too large, nothing else is known */
     mpq_set_ui(d, 0, 1);
   nearer = first || mpq_cmp(d, distance) < 0;
   if (nearer)

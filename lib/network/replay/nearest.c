@@ -193,12 +193,16 @@ floor_log2(const mpq_t q)
   return k;
 }
 
-/* The same of |q| + radius where that is more than *exponent. */
+/* The same of |q| + radius where that is more than *exponent; of what no double bounds, one above those of doubles. */
 static void
 raise_exponent(long *exponent, mpq_t q, double radius)
 {
   mpq_t r;
 
+  if (!isfinite(radius)) {
+    *exponent = *exponent > DBL_MAX_EXP ? *exponent : DBL_MAX_EXP;
+    return;
+  }
   mpq_init(r);
   mpq_set_d(r, radius);
   mpq_abs(q, q);

@@ -10,7 +10,7 @@ typedef struct {
   bool exact;
   mpq_t distance; /* or, when it is not exact, a number that it is at least */
   /* 2^ulp is the spacing of float32 at the largest number compared in this layer and sample; when the distance is not
-   * exact, at an upper bound of it. */
+   * exact, at an upper bound of it; at 2^1024 where no double is one. */
   long ulp;
 } clarke_near;
 

@@ -112,13 +112,13 @@ def keras_with_torch(path):
 
 
 def held_weights(path):
-    """How many arrays a file of HDF5 has for a network's layers; None where it has a network in it."""
+    """The types of the arrays that a file of HDF5 has for a network's layers; None where it has a network in it."""
     h5py, n = imported("h5py", path), []
 
     def count(name, held):
         parts = name.split("/")
         if isinstance(held, h5py.Dataset) and parts[0] not in ("optimizer", "optimizer_weights") and "seed_generator" not in parts:
-            n.append(name)
+            n.append(str(held.dtype))
 
     try:
         with h5py.File(path, "r") as file:
@@ -127,7 +127,7 @@ def held_weights(path):
             file.visititems(count)
     except OSError as e:
         raise Unlike(f"{path}: h5py reads no HDF5 file there: {e}") from e
-    return len(n)
+    return n
 
 
 def of_keras_weights(name, path):
@@ -143,8 +143,10 @@ def of_keras_weights(name, path):
         model.load_weights(path)
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as e:
         raise Unlike(f"{path} is no checkpoint of {name}: Keras says {str(e).splitlines()[0]}") from e
-    if held != len(model.weights):
-        raise Unlike(f"{path} is no checkpoint of {name}: it has {held} arrays, and the network {len(model.weights)}")
+    if len(held) != len(model.weights):
+        raise Unlike(f"{path} is no checkpoint of {name}: it has {len(held)} arrays, and the network {len(model.weights)}")
+    if held.count("float64") > sum(w.dtype == "float64" for w in model.weights):  # what is loaded is rounded to the network's type
+        raise Unlike(f"{path}: an array has type float64, and the network none for it: its weights would be others")
     return model
 
 
