@@ -287,6 +287,23 @@ START_TEST(doubles_take_a_share_of_the_memory)
 }
 END_TEST
 
+/* Labels multiply logarithms, of which most are not asked for, on either side. */
+START_TEST(what_an_input_makes_zero_is_not_evaluated)
+{
+  rational *x = rationals(2);
+  world w;
+  mpq_set_ui(&x[0], 3, 1);
+  world_begin(&w, 2, x);
+  world_add(&w, LINEAR, 1, 1);
+  step *st = world_add(&w, PRODUCT, 1, 2);
+  st->sources[_i] = (source){0, 1};
+  point_evaluate(&w.p);
+  ck_assert(zero_at(&w.p, 2, 0));
+  ck_assert_ptr_null(w.p.y[1][0]);
+  ck_assert(!zero_at(&w.p, 1, 0));
+}
+END_TEST
+
 /* No operator makes these; entries would be read where there are none. */
 START_TEST(a_window_of_padding_alone_is_refused)
 {
@@ -480,6 +497,7 @@ main(int argc, char **argv)
   tcase_add_test(t, sums_rounded_apart_stay_tied);
   tcase_add_test(t, products_may_be_large);
   tcase_add_test(t, doubles_take_a_share_of_the_memory);
+  tcase_add_loop_test(t, what_an_input_makes_zero_is_not_evaluated, 0, 2);
   tcase_add_loop_test(t, a_window_of_padding_alone_is_refused, 0, 2);
   tcase_add_test(t, one_function_has_one_number);
   tcase_add_test(t, few_bits_decide_a_window_of_one_function);

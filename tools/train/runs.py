@@ -225,6 +225,15 @@ def main(folder):
     # on an Intel Xeon with AMX, whose MKL fuses beta: other processors have other trees
     record(os.path.join(folder, "factors-fused"), Fused(), lambda m, a=torch.randn(4, 7): m(a).square().sum(), trees=True)
     narrow(os.path.join(folder, "narrow"))
+    normal(os.path.join(folder, "layer-float64"))
+
+
+def normal(run):
+    """A normalization and a gelu between products, in float64, of which doubles are no enclosure."""
+    torch.manual_seed(3)
+    model = nn.Sequential(nn.Linear(4, 6), nn.LayerNorm(6, eps=2 ** -16), nn.GELU(), nn.Linear(6, 3)).double()
+    x, y = torch.randn(5, 4).double(), torch.tensor([0, 2, 1, 1, 0])
+    record(run, model, lambda m: F.cross_entropy(m(x), y))
 
 
 def narrow(run):

@@ -99,13 +99,17 @@ value_of(const point *p, const step *st, size_t e, size_t i)
   return value_at(p, x.step, entry_of(p, x, e));
 }
 
-/* y += a c, two intervals of which one that is 0 leaves the other unread. */
+/* y += a c, two intervals of which one that is 0 leaves the other unread. An input's is read first: as labels are, by which a loss takes
+ * few of its logarithms. */
 static void
 product_value(const point *p, const step *st, size_t e, interval *y)
 {
-  for (size_t i = 0; i < st->width; i += 2)
-    if (!interval_zero(value_of(p, st, e, i)))
-      multiply_add(y, value_of(p, st, e, i), value_of(p, st, e, i + 1));
+  for (size_t i = 0; i < st->width; i += 2) {
+    size_t second = term_at(p, st, e, i + 1).x.step;
+    size_t first = i + (second < PADDING && p->net->steps[second].kind == INPUT);
+    if (!interval_zero(value_of(p, st, e, first)))
+      multiply_add(y, value_of(p, st, e, first), value_of(p, st, e, first ^ 1));
+  }
 }
 
 const interval *

@@ -306,6 +306,13 @@ least_size(const enclosure *x)
   return mpq_sgn(&x->z->hi) < 0 ? bound_of(&x->z->hi) : (bound){0, 0};
 }
 
+bool
+enclosure_sharp(const enclosure *x, bound size)
+{
+  bound apart = x->z == NULL ? bound_of_double(x->d.hi - x->d.lo) : (bound){0, 0};
+  return enclosure_known(x) && !bound_below(bound_scale(size, -16), apart);
+}
+
 static double
 larger(double a, double b)
 {
@@ -324,11 +331,11 @@ largest_size(const enclosure *x)
   return bound_above(mpq_cmp(&low, &high) > 0 ? &low : &high);
 }
 
-/* In doubles something is surely left, or nothing is said to be. */
+/* In doubles half of it is surely left, or nothing is said to be. */
 bound
 number_rest(const enclosure *x, bound off)
 {
-  bool told = x->z != NULL || (enclosure_known(x) && bound_below(off, least_size(x)));
+  bool told = x->z != NULL || (enclosure_known(x) && bound_below(bound_scale(off, 1), least_size(x)));
   return told ? bound_less(largest_size(x), off) : (bound){0, 0};
 }
 

@@ -50,6 +50,8 @@ void enclosure_softmax(enclosure *x, size_t n, bool log);           /* x become 
 void enclosure_centre(enclosure *x, size_t n);                      /* line.h's */
 void enclosure_inverse_root(enclosure *r, const enclosure *c, size_t n, const rational *epsilon); /* line.h's, too */
 bound least_size(const enclosure *x);                                                             /* the least |x| */
+/* Is x known, but for 2^-16 of that size? GMP's numbers are. */
+bool enclosure_sharp(const enclosure *x, bound size);
 bound number_rest(const enclosure *x,
                   bound off); /* what is left of the largest |x| where an error takes `off`, rounded up; 0: nothing */
 /* Is a double surely as near to x, which is enclosed in doubles? */

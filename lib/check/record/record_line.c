@@ -74,12 +74,16 @@ least_near(rational *least, const node_pass *p, const number *const *a, const in
   return true;
 }
 
-/* What doubles may be wrong by about what is far: what their ends are apart, and a part of sizes that they have to 40 digits. */
+/* What doubles may be wrong by about what is far: what their ends are apart, a part of sizes that they have to 40 digits, and as much again as
+ * two of these are off by, which they have a few digits of at least. */
 static void
-width_of(rational *width, const interval *x, size_t n, bound most)
+width_of(rational *width, const number *const *a, const interval *x, size_t n, bound most)
 {
   RATIONAL(q);
-  bound_get(width, bound_scale(bound_add(most, bound_natural(1)), -30));
+  bound off = {0, 0};
+  for (size_t i = 0; i < n; i++)
+    off = bound_most(off, a[i]->off);
+  bound_get(width, bound_add(bound_scale(off, 1), bound_scale(bound_add(most, bound_natural(1)), -30)));
   for (size_t i = 0; i < n; i++) {
     mpq_sub(&q, &x[i].hi, &x[i].lo);
     mpq_mul_2exp(&q, &q, 2);
@@ -96,7 +100,7 @@ mark_far(bool *far, node_pass *p, const number *const *a, const interval *x, siz
   RATIONAL(q);
   bool near = least_near(&least, p, a, x, n);
   p->open = p->open || (p->doubles && !near);
-  width_of(&width, x, n, most);
+  width_of(&width, a, x, n, most);
   for (size_t i = 0; i < n && near; i++) {
     bound_get(&q, a[i]->off);
     mpq_add(&q, &q, &x[i].hi);
@@ -205,7 +209,7 @@ soften(node_pass *p, number *const *y, const number *const *a, size_t n, bool lo
     y[i]->wide = size_of(y[i]);
   }
   for (size_t i = 0; i < n; i++)
-    y[i]->open = p->open;
+    y[i]->open = !number_bounded(y[i], p->open);
   enclosures_free(x, n);
   free(far);
 }
@@ -302,6 +306,7 @@ root_make(root *t, enclosure *c, node_pass *p, const step *st, size_t first)
   enclosure_centre(c, m);
   enclosure_inverse_root(&t->r, c, m, &st->at[0]);
   t->inverse = bound_times(least_size(&t->r), bound_natural(m));
+  p->open = p->open || !enclosure_sharp(&t->r, least_size(&t->r));
   t->middle = t->off;
   node_round(p, &t->middle, m + SPARE_COMPOSED, t->size);
   bound variance = {0, 0};
@@ -339,7 +344,7 @@ normalize_line(node_pass *p, size_t s, size_t first)
     normalize_off(p, y, line_argument(p, st, first + i * apart), t);
   }
   for (size_t i = 0; i < m; i++)
-    p->y[s][first + i * apart].open = p->open;
+    p->y[s][first + i * apart].open = !number_bounded(&p->y[s][first + i * apart], p->open);
   enclosure_clear(&own.r);
   enclosures_free(c, m);
 }

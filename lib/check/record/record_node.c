@@ -92,6 +92,7 @@ node_recall(number *y, const node_pass *p, const recorded *x)
   if (is_subnormal(p->type, x, &p->r->unit))
     y->off = y->wide;
   y->wide = bound_add(y->wide, y->off);
+  y->open = !number_bounded(y, false);
 }
 
 /* What a step's numbers are follows from the samples, how many of them are taken together, and the type: what was recorded is read,
@@ -433,7 +434,7 @@ compute_entry(node_pass *p, const step *st, size_t e, number *y)
     compute_over_root(p, st, f, j, y);
   number_round(&y->x);
   y->wide = size_of(y);
-  y->open = p->open;
+  y->open = !number_bounded(y, p->open);
 }
 
 /* Is what it computes read on the way back? What was recorded of it is not that. */

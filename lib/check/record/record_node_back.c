@@ -60,6 +60,7 @@ hand_slope(const node_pass *p, cotangent *to, const number *g, const enclosure *
 {
   number y = {*d, apart, {0, 0}, false};
   y.wide = bound_most(size_of(&y), made);
+  to->open = to->open || !number_bounded(&y, false);
   hand_product(p, to, g, &y, false);
 }
 
@@ -293,7 +294,7 @@ node_settle(node_pass *p, size_t s)
     h[e].off = from->off;
     if (from->terms > 0 && !number_is_nothing(&h[e], from->mass))
       node_round(p, &h[e].off, from->terms + SPARE_COMPOSED, from->mass);
-    h[e].open = p->open;
+    h[e].open = !number_bounded(&h[e], p->open);
   }
   return h;
 }

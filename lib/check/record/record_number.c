@@ -78,6 +78,12 @@ size_of(const number *y)
 }
 
 bool
+number_bounded(const number *y, bool open)
+{
+  return !open && enclosure_sharp(&y->x, size_of(y));
+}
+
+bool
 number_is_nothing(const number *y, bound mass)
 {
   return (y->x.z == NULL || interval_zero(y->x.z)) && y->off.m == 0 && mass.m == 0;

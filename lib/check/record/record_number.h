@@ -30,6 +30,9 @@ void cotangents_free(cotangent *h, size_t n);
 
 void number_round(enclosure *x); /* to the session's bits; an exact one stays so, but for one of very many bits */
 bound size_of(const number *y);  /* |x| + off, x having its least size */
+/* Is a bound known on what it is off by? In doubles, whose least sizes may be 0 where an exact one is not, x is known but for a small part of
+ * size_of, too: so what bounds are made of is nearly what they are made of in GMP's numbers. */
+bool number_bounded(const number *y, bool open);
 /* Is it 0, and made of what is nothing but 0, the sum of its terms' sizes being `mass`? Then nothing was rounded. */
 bool number_is_nothing(const number *y, bound mass);
 /* off += n / (2^k - n) mass + 4 n tiny, of a type of k bits. False: so many roundings, or such a mass, have no bound. */
