@@ -373,6 +373,7 @@ def smaller(h):
 
 
 OTHER = torch.ones(5, requires_grad=True)
+COMPUTED = 2 * OTHER
 step("without gradients", set_without_gradients)
 step("behind autograd's back", replaced)
 step("run again", made_by_a_thread, where="layer, run again")
@@ -388,7 +389,7 @@ step("a number that is read again", read_of_text, where=LINE)
 step("equal numbers", smaller, where=r"\S*refusals\.py:LINE")
 step("equal, and a branch", lambda h: torch.where(h.relu() > 0, h, 2 * h) - torch.where((0 * h).relu() > 0, h, 2 * h))
 step("functions", lambda h: torch.cond(torch.tensor(True), lambda t: t.sin(), lambda t: t.cos(), (h,)), where=LINE)
-step("another leaf", lambda h: h * OTHER)
+step("computed from another leaf", lambda h: h * COMPUTED)
 step("a writer's error", lambda h: h.lgamma(), writer=("lgamma", lambda g, n: 1 // 0))
 told("two places", lambda: recorder.device_of([torch.zeros(1), SimpleNamespace(device=torch.device("cuda", 0))]), "the step$")
 
@@ -537,9 +538,11 @@ def of_own_parameters(model):
 
 whole("no backward pass", lambda model: model(X).sum(), "the block$")
 whole("two backward passes", twice, LINE)
+whole("another leaf alone", lambda model: (model(X) * OTHER).sum().backward(), r"the model, \S*refusals\.py:LINE: aten\.",
+      before=lambda model: model.requires_grad_(False))
 whole("no scalar", lambda model: model(X).backward(torch.ones(4, 5)), LINE)
 whole("compiled", lambda model: None, "layer$", make=lambda: Net(torch.compile(nn.Linear(3, 5))))
-whole("a gradient", lambda model: None, "layer.weight$", before=given_a_gradient)
+whole("a gradient", lambda model: model(X).sum().backward(), "layer.weight$", before=given_a_gradient)
 whole("a gradient, and a hook", lambda model: None, "layer.weight$", before=with_a_hook, accumulate=True)
 whole("other flags", other_flags, LINE)
 whole("its own parameters", of_own_parameters, r"the model, \S*refusals\.py:LINE: aten\.")

@@ -380,7 +380,8 @@ class record:
         self.trained = {name for name, p in self.parameters.items() if p.requires_grad}
         self.fresh = self.fresh and all(p.grad is None for p in self.parameters.values())
         if not self.accumulate:
-            self.require_no_gradients()
+            if self.hooked is None:  # a second pass is told by itself
+                self.require_no_gradients()
         else:  # not before: a zero_grad in the block is of these gradients
             self.aside = {p: p.grad for p in self.parameters.values() if p.grad is not None}
             for p in self.aside:
