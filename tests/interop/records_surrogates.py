@@ -357,6 +357,19 @@ DRAWS = {"multinomial": lambda h: torch.distributions.Categorical(logits=h), "no
          "bernoulli": lambda h: torch.distributions.Bernoulli(logits=h)}
 
 
+def draws_behind_a_choice(folder):
+    """A draw is told, too, where Python's branch or a comparison hangs on it alone."""
+    for name, take in (("a branch", lambda drawn, h: h ** 2 if drawn[0, 0].item() == 1 else h ** 3), ("a comparison", lambda drawn, h: h * (drawn == 1).float())):
+        torch.manual_seed(0)
+        model, x = nn.Linear(2, 3), torch.randn(5, 2)
+        run = os.path.join(folder, f"behind-{name}".replace(" ", "-"))
+        with clarke.record(run, model):
+            h = model(x)
+            take(torch.multinomial(h.softmax(-1), 1), h).mean().backward()
+        answer = clarke.audit(run)
+        REPORT.check("what was drawn is a constant to AD" in str(answer.surrogates) and answer.in_clarke is not True, f"{name} behind a draw", answer.surrogates)
+
+
 def draws(folder):
     """What a distribution draws is a constant to AD, in its own checks of it, too; compared with what is trained it is none."""
     for name, distribution in DRAWS.items():
@@ -401,7 +414,7 @@ def fixture(folder):
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        for part in (told, fixture, logs, refusals, hooks, generators, elsewhere, not_elsewhere, made_in_the_block, draws):
+        for part in (told, fixture, logs, refusals, hooks, generators, elsewhere, not_elsewhere, made_in_the_block, draws, draws_behind_a_choice):
             part(folder)
     return REPORT.close()
 

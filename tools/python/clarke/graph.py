@@ -20,7 +20,7 @@ from .masks import require_softmax
 from .memory import reaches, span
 from .operators import LOSSES, OPERATORS
 from .refused import COMPOSE, SEEN, Refused, Unbatched
-from .surrogates import behind, parameters_behind, write_own
+from .surrogates import behind, drawn_behind, parameters_behind, write_own
 from .trace import MAKERS, Value, sources, trained, values_in
 
 DOMAIN = "clarke"  # of the operators that ONNX does not have: docs/operators.md
@@ -312,9 +312,10 @@ class Graph:
             cuts, leaps = behind(value, self.current.where())
             self.branches += [node.source for node in leaps]
             for node in cuts:
-                if parameters_behind(node, self.parameters):
-                    self.surrogate(node, "what was drawn is a constant to AD" if node.name in DRAWN else
-                                   "a constant to AD, as autograd does not see it (detach, or no_grad)")
+                if node.name in DRAWN:
+                    self.drawn(node)
+                elif parameters_behind(node, self.parameters):
+                    self.surrogate(node, "a constant to AD, as autograd does not see it (detach, or no_grad)")
         return value.tensor.detach()
 
     def settle(self, value):
@@ -339,6 +340,10 @@ class Graph:
         text = f"{node.source}{f' ({node.module})' if node.module else ''}: {node.aten}: {what}"
         if text not in self.surrogates:
             self.surrogates.append(text)
+
+    def drawn(self, node):
+        if parameters_behind(node, self.parameters):
+            self.surrogate(node, "what was drawn is a constant to AD")
 
     def padded(self, node, table, row):
         """A row of a table is a constant where this node reads it: of the parameter elsewhere, perhaps, none."""
@@ -731,6 +736,9 @@ def write_as(whole, trace, parameters, buffers, given, arguments, first=False):
         if id(node) not in last:
             attempted(graph, write_node, node)
     graph.tell_elsewhere()
+    for value, _ in trace.read:  # a branch of Python's may hang on it
+        for node in drawn_behind(value):
+            graph.drawn(node)
     graph.loss, graph.loss_dtype = attempted(graph, write_loss, loss), loss.tensor.dtype
     return graph, loss, factors
 
