@@ -7,8 +7,10 @@ A module writes to a tensor's memory past PyTorch, so that its function is not w
 by what its program can be changed by: an attribute, a hook, a class, a closure, ... The operators are the same then, line by line. Each such step must be
 refused, as the first one would be. Other changes are of operators, data and surroundings: after each the step is run again.
 """
+import collections
 import contextlib
 import ctypes
+import functools
 import gc
 import json
 import os
@@ -54,12 +56,47 @@ class Slotted:
         self.way = way
 
 
+def kept(g, h, way=False, *, also=False):
+    if way or also:
+        unseen(g, h)
+
+
+def by_default(way):
+    def call(g, h, way=way):
+        if way:
+            unseen(g, h)
+    return call
+
+
+def by_name(way):
+    def call(g, h, *, way=way):
+        if way:
+            unseen(g, h)
+    return call
+
+
+class Method:
+    def __init__(self, way):
+        self.way = way
+
+    def call(self, g, h):
+        if self.way:
+            unseen(g, h)
+
+
+SETTINGS = {"way": False}
+
+
 class Part(nn.Module):
     """relu(h) + 0 h; or relu(h) + min(h, 0), as somebody says: then AD's gradient is that of another function."""
-    hidden = False
+    hidden, class_ways = False, {"way": False}
+    is_property = property(lambda self: False)
+    is_static = staticmethod(lambda: False)
 
     def __init__(self):
         super().__init__()
+        self.pair, self.of_numpy, self.set, self.queue, self.called = (1, (False,)), np.bool_(False), {"no"}, collections.deque(["no"]), by_default(False)
+        self.named, self.partial, self.method = by_name(False), functools.partial(kept, way=False), Method(False).call
         self.way, self.ways, self.listed, self.closure = False, {"way": False}, [False], closed(False)
         self.more, self.settings, self.slotted = None, types.SimpleNamespace(way=False), Slotted(False)
 
@@ -68,8 +105,11 @@ class Part(nn.Module):
 
     def forward(self, h):
         g = h * 0.0
-        if any((self.way, self.ways["way"], self.listed[0], self.closure(), self.settings.way, self.slotted.way, self.hidden, self.is_hidden(), HIDDEN)):
+        if any((self.way, self.ways["way"], self.listed[0], self.closure(), self.settings.way, self.slotted.way, self.hidden, self.is_hidden(), HIDDEN,
+                SETTINGS["way"], self.class_ways["way"], self.is_property, self.is_static(), self.pair[1][0], self.of_numpy, "yes" in self.set, "yes" in self.queue)):
             unseen(g, h)
+        for call in (self.called, self.named, self.partial, self.method):
+            call(g, h)
         if self.more is not None:
             self.more(g, h)
         return torch.relu(h) + g
@@ -145,6 +185,85 @@ CHANGES = []
 def change(f):
     CHANGES.append(f)
     return f
+
+
+@change
+def tuple_in_a_tuple(net):
+    net.part.pair = (1, (True,))
+
+
+@change
+def number_of_numpy(net):
+    net.part.of_numpy = np.bool_(True)
+
+
+@change
+def item_of_a_set(net):
+    net.part.set.add("yes")
+
+
+@change
+def item_of_a_queue(net):
+    net.part.queue[0] = "yes"
+
+
+@change
+def default(net):
+    net.part.called = by_default(True)
+
+
+@change
+def default_by_name(net):
+    net.part.named = by_name(True)
+
+
+@change
+def partial(net):
+    net.part.partial = functools.partial(kept, way=True)
+
+
+@change
+def method_of_another(net):
+    net.part.method = Method(True).call
+
+
+@contextlib.contextmanager
+def with_item(held):
+    held["way"] = True
+    try:
+        yield
+    finally:
+        held["way"] = False
+
+
+@change
+def item_of_a_global(net):
+    return with_item(SETTINGS)
+
+
+@change
+def item_of_a_class(net):
+    return with_item(Part.class_ways)
+
+
+@change
+@contextlib.contextmanager
+def class_property(net):
+    old, Part.is_property = Part.is_property, property(lambda self: True)
+    try:
+        yield
+    finally:
+        Part.is_property = old
+
+
+@change
+@contextlib.contextmanager
+def static_method(net):
+    old, Part.is_static = Part.is_static, staticmethod(lambda: True)
+    try:
+        yield
+    finally:
+        Part.is_static = staticmethod(old)
 
 
 @change

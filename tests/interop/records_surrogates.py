@@ -5,6 +5,7 @@
 
 Lemma 2 behind a detach is no gradient of what is computed, and nobody says that it is.
 """
+import copy
 import fractions
 import json
 import math
@@ -307,8 +308,66 @@ def not_elsewhere(folder):
         REPORT.check("is no parameter of the model" in why, f"trained, and {name}", why)
 
 
+def made_in_the_block(folder):
+    """What is made of the model in the block is no constant of somebody else's, even if it is told to be trained; nor is what numpy has of a parameter."""
+    model = nn.Linear(3, 2)
+    inside = model.weight.detach().numpy()[1:]
+    memory, marked = torch.from_numpy(inside), torch.from_numpy(inside).requires_grad_()
+    kept, behind = torch.zeros(1, 3, requires_grad=True), torch.zeros(1, 3, requires_grad=True)
+    alias = behind.detach()
+
+    def written(to, into):
+        into.copy_(model.weight.detach()[:1])
+        return to
+
+    def without():
+        with torch.no_grad():
+            return nn.Parameter(model.weight * 2)
+
+    def logged():
+        return torch.from_numpy(np.full((1, 3), model(torch.ones(1, 3)).sum().item(), np.float32)).requires_grad_()
+
+    ways = {"a copy": lambda: copy.deepcopy(model).weight, "a parameter of its numbers": lambda: nn.Parameter(model.weight.detach().clone()),
+            "of its .data": lambda: nn.Parameter(model.weight.data.clone()), "computed without gradients": without,
+            "of its output": lambda: nn.Parameter(model(torch.ones(1, 3)).detach().t() + torch.zeros(2, 3)), "written to": lambda: written(kept, kept.data),
+            "written to by another": lambda: written(behind, alias), "of what was logged": logged, "an array of its memory": lambda: memory, "a trained array": lambda: marked}
+    for name, make in ways.items():
+        for options in ({}, {"light": True}, {"background": True}):
+            model.zero_grad()
+            why = ""
+            try:
+                with clarke.record(os.path.join(folder, "made"), model, **options) as record:
+                    x = torch.ones(4, 3)
+                    (model(x).pow(2).sum() * (x @ make().t()).sum()).backward()
+                record.wait()
+            except clarke.Refused as refused:
+                why = str(refused)
+            REPORT.check(any(said in why for said in ("is no parameter of the model", "AD differentiates another function", "AD does not see", "changed in place")),
+                         f"made in the block: {name} {options}", why)
+    model.zero_grad()
+    twin = copy.deepcopy(model)
+    with clarke.record(os.path.join(folder, "copied"), model, again=False):
+        model(torch.ones(4, 3)).pow(2).sum().backward()
+        copied = copy.deepcopy(model)
+    REPORT.check(torch.equal(copied(torch.ones(1, 3)), twin(torch.ones(1, 3))) and clarke.audit(os.path.join(folder, "copied")).in_clarke is True,
+                 "a model may be copied in the block", "")
+
+
 DRAWS = {"multinomial": lambda h: torch.distributions.Categorical(logits=h), "normal": lambda h: torch.distributions.Normal(h, h.exp()),
          "bernoulli": lambda h: torch.distributions.Bernoulli(logits=h)}
+
+
+def draws_behind_a_choice(folder):
+    """A draw is told, too, where Python's branch or a comparison hangs on it alone."""
+    for name, take in (("a branch", lambda drawn, h: h ** 2 if drawn[0, 0].item() == 1 else h ** 3), ("a comparison", lambda drawn, h: h * (drawn == 1).float())):
+        torch.manual_seed(0)
+        model, x = nn.Linear(2, 3), torch.randn(5, 2)
+        run = os.path.join(folder, f"behind-{name}".replace(" ", "-"))
+        with clarke.record(run, model):
+            h = model(x)
+            take(torch.multinomial(h.softmax(-1), 1), h).mean().backward()
+        answer = clarke.audit(run)
+        REPORT.check("what was drawn is a constant to AD" in str(answer.surrogates) and answer.in_clarke is not True, f"{name} behind a draw", answer.surrogates)
 
 
 def draws(folder):
@@ -355,7 +414,7 @@ def fixture(folder):
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        for part in (told, fixture, logs, refusals, hooks, generators, elsewhere, not_elsewhere, draws):
+        for part in (told, fixture, logs, refusals, hooks, generators, elsewhere, not_elsewhere, made_in_the_block, draws, draws_behind_a_choice):
             part(folder)
     return REPORT.close()
 

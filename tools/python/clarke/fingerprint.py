@@ -4,10 +4,12 @@ come from the same places, by the same modules, which hold the same.
 A step is run again (again.py) to find what the recorder did not see. What was not seen in some steps of a program is looked for in others of it less
 and less often: in the first, the second, the fourth, the eighth, and so on.
 """
+import functools
 import types
 import weakref
-from collections import OrderedDict
+from collections import OrderedDict, deque
 
+import numpy as np
 import torch
 from torch.nn.modules import module as modules
 
@@ -18,6 +20,7 @@ from .trace import MAKERS, Value, values_in
 AS_THEY_ARE = {int, str, type(None)}  # each is equal to none of another type here
 BY_TYPE = {bool, bytes, complex, torch.dtype, torch.device, torch.layout, torch.memory_format, torch.Size}
 MOST = 16  # programs of one model
+LONG = 64  # entries of a container within another, in which nobody looks where there are more
 
 
 class Unnamed(Exception):
@@ -33,13 +36,34 @@ def plain(item):
     return (kind, item) if kind in BY_TYPE else None
 
 
-def held_as(item):
-    """What a container has, as far as it is no tensor: of functions their code, of an object its plain attributes. (Nothing by which the model is held.)"""
+def parts_of(item, kind):
+    """What an item has that is a container, a function, or made of one; None of any other."""
+    if kind is types.FunctionType:
+        return [item.__defaults__, item.__kwdefaults__, vars(item)]
+    if kind is types.MethodType:
+        return [item.__func__, item.__self__]
+    if kind is functools.partial:
+        return [item.func, item.args, item.keywords]
+    if kind is property:
+        return [item.fget]
+    if kind is staticmethod or kind is classmethod:
+        return [item.__func__]
+    if isinstance(item, dict):
+        return [part for pair in item.items() for part in pair] if len(item) <= LONG else None
+    return list(item) if isinstance(item, (tuple, list, set, frozenset, deque)) and len(item) <= LONG else None
+
+
+def held_as(item, depth=4):
+    """What a container has, as far as it is no tensor: of functions their code and defaults, of an object its plain attributes. (Nothing by which the model
+    is held.)"""
     kind = type(item)
     if kind in AS_THEY_ARE or kind is float or kind in BY_TYPE:
         return plain(item)
-    if kind is types.FunctionType or kind is types.MethodType:
-        return getattr(item, "__func__", item).__code__
+    if isinstance(item, np.generic):
+        return kind, item.tobytes()
+    parts = parts_of(item, kind) if depth else None
+    if parts is not None:
+        return weakref.ref(kind), getattr(item, "__code__", None), [held_as(part, depth - 1) for part in parts]
     if isinstance(item, (torch.Tensor, torch.nn.Module, type, types.ModuleType)) or type(getattr(item, "__dict__", None)) is not dict:
         return weakref.ref(kind)
     return weakref.ref(kind), [(name, plain(held) or weakref.ref(type(held))) for name, held in vars(item).items()]
@@ -141,7 +165,7 @@ class Fingerprint:
             others = self.own if type(content) is OrderedDict else ()  # a module's hooks
             return [(key if type(key) is str else held_as(key), item if type(item) in AS_THEY_ARE else held_as(item))
                     for key, item in content.items() if key not in others]
-        return list(map(held_as, content)) if isinstance(content, (list, tuple)) else held_as(content)
+        return list(map(held_as, content)) if isinstance(content, (list, tuple, set, deque)) else held_as(content)
 
     def of_modules(self):
         """Each is the very same, and so are its class and the hooks of all modules."""

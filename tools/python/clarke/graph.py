@@ -17,9 +17,10 @@ from .files import raw
 from .jumps import DRAWN, HELD, crossed, deciding, require_clear
 from .kinks import number
 from .masks import require_softmax
+from .memory import reaches, span
 from .operators import LOSSES, OPERATORS
 from .refused import COMPOSE, SEEN, Refused, Unbatched
-from .surrogates import behind, parameters_behind, write_own
+from .surrogates import behind, drawn_behind, parameters_behind, write_own
 from .trace import MAKERS, Value, sources, trained, values_in
 
 DOMAIN = "clarke"  # of the operators that ONNX does not have: docs/operators.md
@@ -118,6 +119,7 @@ class Graph:
     surrogates: list = field(default_factory=list)  # where AD differentiates another function, in words (surrogates.py)
     others: list = field(default_factory=list)  # the lines that read what is trained, and no parameter of the model,
     held: set = field(default_factory=set)  # and their names
+    ready: set = field(default_factory=set)  # the values that were there before the block, and were not written to in it, by identity
     constants: list = field(default_factory=list)  # what of the parameters is no variable of the step, in words
     readers: list = field(default_factory=list)  # the trace's nodes that are written
     branches: list = field(default_factory=list)  # lines of comparisons whose outcome is data
@@ -310,9 +312,10 @@ class Graph:
             cuts, leaps = behind(value, self.current.where())
             self.branches += [node.source for node in leaps]
             for node in cuts:
-                if parameters_behind(node, self.parameters):
-                    self.surrogate(node, "what was drawn is a constant to AD" if node.name in DRAWN else
-                                   "a constant to AD, as autograd does not see it (detach, or no_grad)")
+                if node.name in DRAWN:
+                    self.drawn(node)
+                elif parameters_behind(node, self.parameters):
+                    self.surrogate(node, "a constant to AD, as autograd does not see it (detach, or no_grad)")
         return value.tensor.detach()
 
     def settle(self, value):
@@ -337,6 +340,10 @@ class Graph:
         text = f"{node.source}{f' ({node.module})' if node.module else ''}: {node.aten}: {what}"
         if text not in self.surrogates:
             self.surrogates.append(text)
+
+    def drawn(self, node):
+        if parameters_behind(node, self.parameters):
+            self.surrogate(node, "what was drawn is a constant to AD")
 
     def padded(self, node, table, row):
         """A row of a table is a constant where this node reads it: of the parameter elsewhere, perhaps, none."""
@@ -393,12 +400,12 @@ class Graph:
 
 
     def is_elsewhere(self, value):
-        """Is it trained, but by another than this model: a critic, a discriminator? It has no memory with the model's parameters."""
+        """Is it trained, but by another than this model: a critic, a discriminator? It has no memory with the model's parameters, nor is it made of them
+        in the block."""
         t = value.of
-        if value.node is not None or not value.requires_grad or t is None or not t.is_leaf:
+        if value.node is not None or not value.requires_grad or t is None or not t.is_leaf or id(value) not in self.ready:
             return False
-        own = {p.untyped_storage().data_ptr() for p in (*self.parameters.values(), *self.buffers.values())}
-        return t.untyped_storage().data_ptr() not in own
+        return not reaches(t, [span(p) for p in (*self.parameters.values(), *self.buffers.values())])
 
     def elsewhere(self, value):
         """It is held as it is, as a parameter of the model that is not trained."""
@@ -554,9 +561,9 @@ def require_logged(trace, loss):
         asked = set().union(*(ancestors(v) for v, _ in trace.read))
         for node in trace.nodes[first:]:
             told = id(node) in later or (id(node) in asked and not any(map(trained, node.reads)))
-            if told and (has_float((node.args, node.kwargs)) or any(v.node is None and not v.requires_grad and v.born >= met for v in node.reads)):
+            if told and (has_float((node.args, node.kwargs)) or any(trace.is_new(v) and v.born >= met for v in node.reads)):
                 raise Refused(read_at(value, line), f"{UNSEEN}: {node.where()} may compute with it", LATER)
-        new = next((read for v, read in trace.read if v.node is None and not v.requires_grad and v.born >= met), None)
+        new = next((read for v, read in trace.read if trace.is_new(v) and v.born >= met), None)
         if new is not None:
             raise Refused(read_at(value, line), f"{UNSEEN}: what Python reads at {new} may be made of it", LATER)
     return [line for _, line, *_ in trace.logged] + trace.readings.lines
@@ -720,7 +727,7 @@ def write_as(whole, trace, parameters, buffers, given, arguments, first=False):
     numbers = numbers_among(graph, nodes)
     found = needed(loss, given, numbers)
     nodes = [n for n in nodes if id(n) in found]
-    graph.readers = nodes
+    graph.readers, graph.ready = nodes, {id(v) for n in nodes for v in n.reads if trace.is_ready(v)}
     graph.read = {id(v) for n in nodes for v in n.reads} | {id(loss)}
     last = {id(loss.node)} if whole else terms.nodes_of(loss)
     if not last:
@@ -729,6 +736,9 @@ def write_as(whole, trace, parameters, buffers, given, arguments, first=False):
         if id(node) not in last:
             attempted(graph, write_node, node)
     graph.tell_elsewhere()
+    for value, _ in trace.read:  # a branch of Python's may hang on it
+        for node in drawn_behind(value):
+            graph.drawn(node)
     graph.loss, graph.loss_dtype = attempted(graph, write_loss, loss), loss.tensor.dtype
     return graph, loss, factors
 

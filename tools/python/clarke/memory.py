@@ -44,3 +44,15 @@ def shared(t, changed):
 def root(t):
     """The tensor that autograd takes it for a part of."""
     return t._base if t._is_view() else t
+
+
+def span(t):
+    """Where its storage begins and ends."""
+    memory = t.untyped_storage()
+    return memory.data_ptr(), memory.data_ptr() + memory.nbytes()
+
+
+def reaches(t, spans):
+    """Has its storage a byte in one of these? (An array of numpy's may begin within a parameter.)"""
+    first, end = span(t)
+    return any(first < last and begin < end for begin, last in spans)

@@ -31,6 +31,7 @@ from .axes import RECURRENT
 from .files import array, npz, raw, safetensors, size_of
 from .folder import Folder, surely
 from .hooks import Hooks
+from .memory import span
 from .precision import of_products, precision
 from .profiles import installed
 from .refused import FOLDER, Refused
@@ -273,6 +274,10 @@ class record:
             raise
         return self
 
+    def __deepcopy__(self, memo):
+        """A model that is copied in the block has the hooks of this very record, and not of one that has it all twice."""
+        return self
+
     def look(self):
         """By their names: all parameters, each parameter once, buffers; and the modules. (PyTorch walks through the model for each question.)"""
         self.modules, self.buffers = dict(self.model.named_modules()), dict(self.model.named_buffers())
@@ -320,6 +325,7 @@ class record:
         self.updates = updates.begin(self)
         self.trace.owned = [p.untyped_storage() for p in self.parameters.values() if p.requires_grad]  # so no other tensor has their addresses
         self.trace.parameters = {storage.data_ptr() for storage in self.trace.owned} - {0}  # tensors without entries have no memory, so all have its address
+        self.trace.spans = [span(p) for p in self.parameters.values() if p.requires_grad]
         self.trace.trained |= self.trace.parameters
         self.trace.homes = {id(p): place(p) for p in self.parameters.values()}
         self.fresh = all(p.grad is None for p in self.parameters.values())  # so nobody has an array of gradients' memory, unless a hook takes one
@@ -339,7 +345,7 @@ class record:
 
     def enter_model(self, model, args, kwargs):
         """What the model is called with, the first time, by the names that its forward has."""
-        if self.given is not None:
+        if self.given is not None or model is not self.model:
             return
         try:
             bound = arguments(model.forward, args, kwargs)

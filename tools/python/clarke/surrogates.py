@@ -11,7 +11,7 @@ import torch
 from torch.nn.modules._functions import BackwardHookFunction
 from torch.utils._python_dispatch import _disable_current_modes
 
-from .jumps import EMPTY, crossed, is_drawn, is_leap, require_clear
+from .jumps import EMPTY, crossed, is_drawn, is_empty, is_leap, require_clear
 from .operators import operator
 from .refused import SEEN, Refused
 from .replay import copied
@@ -44,6 +44,7 @@ def behind(value, where):
             cuts.append(node)
         elif is_leap(v):
             leaps.append(node)
+            cuts += drawn_behind(v)
             require_clear(list(crossed(v)), trained, node.source)
         elif is_cut(node):
             cuts.append(node)
@@ -51,6 +52,21 @@ def behind(value, where):
             rest += [r for r in node.reads if id(r) not in seen]
             seen.update(map(id, node.reads))
     return cuts, leaps
+
+
+def drawn_behind(value):
+    """The operators that drew what the value hangs on, with trained weights."""
+    seen, rest, found = {id(value)}, [value], []
+    while rest:
+        v = rest.pop()
+        if v.node is None or is_empty(v):
+            continue
+        if is_drawn(v):
+            found += [v.node] if any(map(trained, v.node.reads)) else []
+            continue
+        rest += [r for r in v.node.reads if id(r) not in seen]
+        seen.update(map(id, v.node.reads))
+    return found
 
 
 def parameters_behind(node, parameters):

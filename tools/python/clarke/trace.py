@@ -13,7 +13,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes, _get_current_dispatch_mode_stack
 
-from .memory import overlap, root, shared
+from .memory import overlap, reaches, root, shared
 from .readings import Number, Readings
 from .refused import COMPOSE, Refused
 
@@ -267,7 +267,8 @@ class Trace:
         self.calling = None  # the operator that PyTorch runs: what is raised meanwhile is not of here
         self.trained = set()  # the storages of numbers that depend on what is trained, autograd knowing
         self.parameters = set()  # the addresses of the parameters' storages,
-        self.owned = []  # which are kept as long
+        self.owned = []  # which are kept as long,
+        self.spans = []  # and where each begins and ends
         self.changed_later = set()  # the storages that were written to behind the forward pass
         self.refusals = []  # what was seen that no record can say, with the line
         self.functions = []  # the same of derivatives that are not PyTorch's own
@@ -348,7 +349,7 @@ class Trace:
         if found is None:
             self.require_home(t)
             found = self.remember(t, None)
-            if not t.requires_grad and t.untyped_storage().data_ptr() in self.trained:
+            if not t.requires_grad and (t.untyped_storage().data_ptr() in self.trained or reaches(t, self.spans)):
                 found.hidden = "numbers of what is trained are read behind autograd's back (.data, where x.detach() says so)"
             return found
         return self.refreshed(found, t) if found.stale else found
@@ -393,6 +394,17 @@ class Trace:
 
     def refused(self, why, instead):
         return Refused(self.here(), why, instead)
+
+    def is_ready(self, value):
+        """Was its memory there before the block, and no operator has written to it there before the backward pass?"""
+        t = value.of
+        if value.node is not None or value.hidden or t is None or not value.place or value.place != place(t):
+            return False
+        return value.place[0] not in self.writes and self.places[value.place[0]][0][0].node is None
+
+    def is_new(self, value):
+        """May Python have made it of what it read? (A parameter of the model was there.)"""
+        return value.node is None and (not value.requires_grad or id(value.of) not in self.homes)
 
     def require_unmoved(self, t):
         """A tensor that has other memory than before: of data it is another value, of what is trained no record can say it."""
