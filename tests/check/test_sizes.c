@@ -101,7 +101,8 @@ add_both(drawn *d, size_t a, size_t b)
       st->factors[2 * f + 1].coef = &minus_one;
     (product ? mpfr_mul : minus ? mpfr_sub : mpfr_add)(d->y[at][f], x, z, MPFR_RNDN);
     /* what cancels is no longer near */
-    if (!product && !mpfr_zero_p(d->y[at][f]) && !mpfr_zero_p(x) && mpfr_get_exp(d->y[at][f]) < mpfr_get_exp(x) - PRECISION / 2)
+    if (!product && mpfr_regular_p(x) && mpfr_regular_p(d->y[at][f]) &&
+        mpfr_get_exp(d->y[at][f]) < mpfr_get_exp(x) - PRECISION / 2)
       mpfr_set_nan(d->y[at][f]);
   }
   return at;
