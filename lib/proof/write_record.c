@@ -143,7 +143,8 @@ repeats_entries(bool *twice, const writer *w, const clarke_model_node *node, cla
 {
   const clarke_value *v = value_of(w, node->out[0]), *in = value_of(w, node->in[0]);
   const size_t *map = v != NULL ? moved_by(w, v) : NULL, *end = map != NULL ? map + v->count : NULL;
-  const size_t n = v != NULL && v->constant ? w->r->certify->g->parameters[v->parameter].count : in != NULL ? in->count : 0;
+  const bool own = v != NULL && v->constant && v->parameter != CLARKE_NONE; /* a constant that is no parameter's is moved by no map */
+  const size_t n = own ? w->r->certify->g->parameters[v->parameter].count : v != NULL && !v->constant && in != NULL ? in->count : 0;
   bool *seen = calloc(n + 1, sizeof *seen);
 
   if (seen == NULL)
