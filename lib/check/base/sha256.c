@@ -3,7 +3,7 @@
 #include "check/base/value.h"
 
 #include <string.h>
-#if defined(__x86_64__) && defined(__GNUC__)
+#if defined(__x86_64__) && defined(__gnu_linux__)
 #include <cpuid.h>
 #include <immintrin.h>
 #define INSTRUCTIONS 1
