@@ -27,6 +27,7 @@ static const struct {
   {"own-side", CLARKE_WITHIN_BOUND, 5, 1, 1, "in-bouligand", "in-bouligand", true, "sides of its own; directions realize them"},
   {"bounds", CLARKE_BIT_EXACT, 11, 2, 0, "in-clarke", "in-clarke", true, "is the same"},
   {"small-light", CLARKE_CANNOT_SAY, 0, 0, 0, "in-bouligand", "undecided", false, "no branches were recorded"},
+  {"placed", CLARKE_WITHIN_BOUND, 14, 6, 0, "in-bouligand", "in-bouligand", true, "is the same"}, /* a Reshape of data, no parameter's */
   {"small", CLARKE_WITHIN_BOUND, 33, 716, 0, "in-bouligand", "in-bouligand", true, "is the same"},
 };
 

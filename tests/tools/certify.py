@@ -24,7 +24,7 @@ from expect import behind, expect, finish, said  # noqa: E402
 from schema import faults  # noqa: E402
 
 CLARKE, RUNS, CHECK = sys.argv[1:4]
-TRACED = ["added", "attention", "bounds", "factors", "factors-fused", "fresh", "layer-float64", "lemma2", "means", "own-side", "own-side-float64", "parted", "pooled", "small", "small-plain", "small-trees", "tied", "trees", "turned", "two-zeros", "words"]
+TRACED = ["added", "attention", "bounds", "factors", "factors-fused", "fresh", "layer-float64", "lemma2", "means", "own-side", "own-side-float64", "parted", "placed", "pooled", "small", "small-plain", "small-trees", "tied", "trees", "turned", "two-zeros", "words"]
 draw = random.Random(13)
 
 

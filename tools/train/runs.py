@@ -226,6 +226,7 @@ def main(folder):
     record(os.path.join(folder, "factors-fused"), Fused(), lambda m, a=torch.randn(4, 7): m(a).square().sum(), trees=True)
     narrow(os.path.join(folder, "narrow"))
     normal(os.path.join(folder, "layer-float64"))
+    placed(os.path.join(folder, "placed"))
 
 
 def normal(run):
@@ -234,6 +235,14 @@ def normal(run):
     model = nn.Sequential(nn.Linear(4, 6), nn.LayerNorm(6, eps=2 ** -16), nn.GELU(), nn.Linear(6, 3)).double()
     x, y = torch.randn(5, 4).double(), torch.tensor([0, 2, 1, 1, 0])
     record(run, model, lambda m: F.cross_entropy(m(x), y))
+
+
+def placed(run):
+    """Rows of an activation, put among constant ones."""
+    torch.manual_seed(4)
+    model = nn.Linear(2, 2)
+    x = torch.randn(3, 2)
+    record(run, model, lambda m: torch.full((4, 2), 0.25).index_put((torch.tensor([0, 2, 3]),), m(x).relu()).square().sum())
 
 
 def narrow(run):
