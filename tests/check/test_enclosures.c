@@ -2,21 +2,19 @@
 #include "check/base/session.h"
 #include "check/files/types.h"
 #include "check/record/record_node.h"
+#include "../draw.h"
 #include "../suite.h"
 
 #include <math.h>
 #include <mpfr.h>
 #include <stdlib.h>
 
-static uint64_t state = 88172645463325252u;
+static uint64_t state = 1;
 
 static uint64_t
-draw(uint64_t n)
+below(uint64_t n)
 {
-  state ^= state << 13;
-  state ^= state >> 7;
-  state ^= state << 17;
-  return state % n;
+  return draw_below(&state, n);
 }
 
 /* ---- Intervals of doubles */
@@ -25,19 +23,19 @@ draw(uint64_t n)
 static double
 draw_double(int spread)
 {
-  double digits = draw(3) == 0 ? (double)draw(8) : (double)(draw(1ull << 53) | 1ull << 52);
-  double x = ldexp(digits, (int)draw((uint64_t)spread) - spread / 2 - (digits < 8 ? 0 : 52));
-  return draw(2) > 0 ? -x : x;
+  double digits = below(3) == 0 ? (double)below(8) : (double)(below(1ull << 53) | 1ull << 52);
+  double x = ldexp(digits, (int)below((uint64_t)spread) - spread / 2 - (digits < 8 ? 0 : 52));
+  return below(2) > 0 ? -x : x;
 }
 
 /* With ends that are equal, near, or of both signs; and a number in it. */
 static span
 draw_span(int spread, double *in)
 {
-  double a = draw_double(spread), near = a * (1 + ldexp(1, -(int)draw(50)));
-  double b = draw(3) == 0 ? a : draw(2) > 0 ? near : draw_double(spread);
+  double a = draw_double(spread), near = a * (1 + ldexp(1, -(int)below(50)));
+  double b = below(3) == 0 ? a : below(2) > 0 ? near : draw_double(spread);
   span x = {a < b ? a : b, a < b ? b : a};
-  *in = draw(3) == 0 ? x.lo : draw(2) > 0 ? x.hi : x.lo / 2 + x.hi / 2;
+  *in = below(3) == 0 ? x.lo : below(2) > 0 ? x.hi : x.lo / 2 + x.hi / 2;
   *in = *in < x.lo ? x.lo : *in > x.hi ? x.hi : *in;
   return x;
 }
@@ -66,10 +64,10 @@ START_TEST(spans_hold_what_is_exact)
   size_t told = 0;
   for (size_t turn = 0; turn < 60000; turn++) {
     double a, b;
-    span x = draw_span(spreads[turn % 4], &a), z = draw_span(spreads[draw(4)], &b);
+    span x = draw_span(spreads[turn % 4], &a), z = draw_span(spreads[below(4)], &b);
     if (!isfinite(x.lo + x.hi + z.lo + z.hi))
       continue;
-    if (draw(4) == 0) { /* they cancel */
+    if (below(4) == 0) { /* they cancel */
       z = (span){-x.hi, -x.lo};
       b = -a;
     }
@@ -95,9 +93,9 @@ START_TEST(rationals_lie_in_their_spans)
 {
   RATIONAL(q);
   for (size_t turn = 0; turn < 40000; turn++) {
-    mpq_set_si(&q, (long)draw(1ull << 62) - (1l << 61), 1 + draw(turn % 2 > 0 ? 1000 : 1ull << 60));
+    mpq_set_si(&q, (long)below(1ull << 62) - (1l << 61), 1 + below(turn % 2 > 0 ? 1000 : 1ull << 60));
     mpq_canonicalize(&q);
-    (turn % 3 > 0 ? mpq_div_2exp : mpq_mul_2exp)(&q, &q, draw(turn % 5 > 0 ? 50 : 200));
+    (turn % 3 > 0 ? mpq_div_2exp : mpq_mul_2exp)(&q, &q, below(turn % 5 > 0 ? 50 : 200));
     holds(span_of(&q), &q);
   }
   mpq_set_si(&q, -3, 4);
@@ -157,7 +155,7 @@ START_TEST(exponentials_lie_in_their_spans)
   mpfr_t y, slope;
   mpfr_inits2(300, y, slope, (mpfr_ptr)NULL);
   for (size_t turn = 0; turn < 60000; turn++) {
-    double x = turn < 14 ? odd[turn] : turn % 2 > 0 ? draw_double(30) : ((double)draw(1ull << 50) - 0x1p49) * 1500 * 0x1p-50;
+    double x = turn < 14 ? odd[turn] : turn % 2 > 0 ? draw_double(30) : ((double)below(1ull << 50) - 0x1p49) * 1500 * 0x1p-50;
     mpfr_set_d(y, x, MPFR_RNDN);
     mpfr_exp(y, y, MPFR_RNDN);
     beside(span_exp((span){x, x}), y, 0x1p-43);
@@ -218,11 +216,11 @@ static double
 draw_number(size_t type, int spread)
 {
   int k = (int)dtypes[type].fraction + 1, most = (int)type_most(type), least = 2 - most;
-  double digits = (double)(draw(1ull << k) | (draw(4) > 0 ? 1ull << (k - 1) : 0));
-  int e = (int)draw((uint64_t)spread) - 3 * spread / 4;
+  double digits = (double)(below(1ull << k) | (below(4) > 0 ? 1ull << (k - 1) : 0));
+  int e = (int)below((uint64_t)spread) - 3 * spread / 4;
   e = e < least ? least : e > most - 1 ? most - 1 : e;
   double x = ldexp(digits, e - k + 1);
-  return draw(9) == 0 ? 0 : draw(2) > 0 ? -x : x;
+  return below(9) == 0 ? 0 : below(2) > 0 ? -x : x;
 }
 
 static const function functions[] = {F_EXP,  F_SOFTPLUS,   F_NORMAL, F_NORMAL_TANH, F_ELU, F_SIN,
@@ -238,7 +236,7 @@ draw_pieces(step *st)
   st->at[1] = rational_zero();
   mpq_set_si(&st->at[0], -1, 1);
   mpq_set_si(&st->at[1], 1, 1);
-  mpq_set_si(&st->piece[1][draw(2) > 0 ? 2 : 1], 1, 3);
+  mpq_set_si(&st->piece[1][below(2) > 0 ? 2 : 1], 1, 3);
   mpq_set_ui(&st->piece[2][1], 1, 1);
   mpq_set_si(&st->piece[2][0], -2, 3);
 }
@@ -248,27 +246,27 @@ draw_step(scene *c, size_t s)
 {
   static const kind kinds[KINDS] = {LINEAR, PRODUCT, NORMALIZE, SOFTMAX, FUNCTION, PIECEWISE, OVER_ROOT, LINEAR};
   step *st = &c->steps[s];
-  *st = (step){.kind = kinds[draw(KINDS)], .node = &c->maker, .op = "X", .outer = "X", .name = "x", .n = SIDE};
+  *st = (step){.kind = kinds[below(KINDS)], .node = &c->maker, .op = "X", .outer = "X", .name = "x", .n = SIDE};
   st->number[1] = 1;
   st->at[0] = rational_zero();
-  st->width = st->kind == LINEAR ? 1 + draw(2) : st->kind == PRODUCT ? 2 : 1;
-  st->of = functions[draw(sizeof functions / sizeof *functions)];
+  st->width = st->kind == LINEAR ? 1 + below(2) : st->kind == PRODUCT ? 2 : 1;
+  st->of = functions[below(sizeof functions / sizeof *functions)];
   st->factors = c->factors[s];
   st->sources = c->sources[s];
   st->n_factors = st->n_sources = st->width * SIDE;
   st->factor_row = st->source_row = c->rows;
   for (size_t i = 0; i < st->n_sources; i++) {
     bool line = st->kind == NORMALIZE || st->kind == SOFTMAX;
-    const rational *coef = draw(3) > 0 ? &plus_one : draw(2) > 0 ? &minus_one : &two;
-    bool weighs = st->kind == OVER_ROOT || (st->kind == LINEAR && coef != &two && draw(2) > 0);
-    c->factors[s][i] = (factor){coef, weighs ? &c->w : NULL, draw(SIDE)};
-    c->sources[s][i] = (source){draw(12) == 0 && st->kind == LINEAR ? NONE : s - 1, line ? i : draw(SIDE)};
+    const rational *coef = below(3) > 0 ? &plus_one : below(2) > 0 ? &minus_one : &two;
+    bool weighs = st->kind == OVER_ROOT || (st->kind == LINEAR && coef != &two && below(2) > 0);
+    c->factors[s][i] = (factor){coef, weighs ? &c->w : NULL, below(SIDE)};
+    c->sources[s][i] = (source){below(12) == 0 && st->kind == LINEAR ? NONE : s - 1, line ? i : below(SIDE)};
   }
   if (st->kind == NORMALIZE || st->kind == SOFTMAX) {
-    st->length = draw(2) > 0 ? SIDE : SIDE / 2;
+    st->length = below(2) > 0 ? SIDE : SIDE / 2;
     st->stride = 1;
-    st->log = draw(2) > 0;
-    st->couples = st->kind == NORMALIZE && draw(2) > 0;
+    st->log = below(2) > 0;
+    st->couples = st->kind == NORMALIZE && below(2) > 0;
   }
   if (st->kind == NORMALIZE || st->kind == OVER_ROOT)
     mpq_set_ui(&st->at[0], 1, 1000);
@@ -280,31 +278,31 @@ static void
 draw_scene(scene *c)
 {
   static const size_t types[] = {FLOAT, FLOAT16, BFLOAT16, FLOAT};
-  *c = (scene){.net = {.n_steps = 3, .batch = SIDE, .batched = true}, .maker = {.op = "X"}, .type = types[draw(4)]};
+  *c = (scene){.net = {.n_steps = 3, .batch = SIDE, .batched = true}, .maker = {.op = "X"}, .type = types[below(4)]};
   c->net.steps = c->steps;
   c->net.operators = operators;
   c->net.n_operators = 1;
   c->p.net = &c->net;
   c->r = (record){.p = &c->p, .kept = &c->kept, .entry = c->entry, .proxies = c->proxies};
   for (size_t k = 0; k < 2; k++)
-    c->proxies[0][k] = (ad_slope){draw(3) == 0, draw(3) == 0, rational_zero()};
+    c->proxies[0][k] = (ad_slope){below(3) == 0, below(3) == 0, rational_zero()};
   c->w = (tensor){.whole = c->weight, .value = c->value, .count = SIDE};
   c->steps[0].n = SIDE;
   c->entry[0] = c->read;
   draw_step(c, 1);
   draw_step(c, 2);
   if (c->steps[1].kind == FUNCTION && c->steps[2].kind == FUNCTION)
-    c->steps[1].of = draw(2) > 0 ? F_SIN : F_NORMAL;
+    c->steps[1].of = below(2) > 0 ? F_SIN : F_NORMAL;
   bool grows = c->steps[1].kind == FUNCTION || c->steps[2].kind == FUNCTION; /* GMP's exponentials have an end */
-  int spread = draw(3) > 0 ? 4 : draw(2) > 0 || grows ? 8 : 60;
+  int spread = below(3) > 0 ? 4 : below(2) > 0 || grows ? 8 : 60;
   for (size_t i = 0; i < ALL; i++) {
     c->x[i].d = draw_number(c->type, spread);
-    c->gradient[i].d = draw_number(c->type, draw(2) > 0 ? 4 : 300);
+    c->gradient[i].d = draw_number(c->type, below(2) > 0 ? 4 : 300);
     c->read[i] = &c->x[i];
   }
-  if (draw(4) == 0 && !grows) /* entries that are masked */
+  if (below(4) == 0 && !grows) /* entries that are masked */
     for (size_t i = 0; i < SIDE; i++)
-      c->x[draw(ALL)].d = c->type == FLOAT16 ? -60000 : -1e9;
+      c->x[below(ALL)].d = c->type == FLOAT16 ? -60000 : -1e9;
   for (size_t i = 0; i < SIDE; i++) {
     c->rows[i] = i;
     c->weight[i].d = fabs(draw_number(c->type, 6));

@@ -4,6 +4,7 @@
 #include "check/record/record_filter.h"
 #include "check/record/record_product.h"
 #include "check/record/record_sum.h"
+#include "../draw.h"
 #include "../suite.h"
 
 #include <math.h>
@@ -55,15 +56,12 @@ END_TEST
 #define TERMS 40
 #define TYPES 4
 
-static uint64_t state = 88172645463325252u;
+static uint64_t state = 1;
 
 static uint64_t
-draw(uint64_t n)
+below(uint64_t n)
 {
-  state ^= state << 13;
-  state ^= state >> 7;
-  state ^= state << 17;
-  return state % n;
+  return draw_below(&state, n);
 }
 
 /* A number of that type: small ones, large ones, subnormals, 0. Few exponents, so that terms cancel; or many. */
@@ -71,11 +69,11 @@ static double
 draw_number(size_t type, int spread)
 {
   int k = (int)dtypes[type].fraction + 1, most = (int)type_most(type), least = 2 - most;
-  double digits = (double)(draw(1ull << k) | (draw(4) > 0 ? 1ull << (k - 1) : 0));
-  int e = spread == 0 ? (int)draw(3) : (int)draw((uint64_t)spread) - spread / 2;
+  double digits = (double)(below(1ull << k) | (below(4) > 0 ? 1ull << (k - 1) : 0));
+  int e = spread == 0 ? (int)below(3) : (int)below((uint64_t)spread) - spread / 2;
   e = e < least ? least : e > most - 1 ? most - 1 : e;
   double x = ldexp(digits, e - k + 1);
-  return draw(9) == 0 ? 0 : draw(2) > 0 ? -x : x;
+  return below(9) == 0 ? 0 : below(2) > 0 ? -x : x;
 }
 
 /* x in that type, moved by so many places in the last digit. */
@@ -93,16 +91,16 @@ static void
 compare_judges(const unit *u, const rational *coef, size_t *within, size_t *told)
 {
   static const size_t types[TYPES] = {FLOAT, FLOAT16, BFLOAT16, DOUBLE};
-  size_t type = types[draw(TYPES)], n = 1 + draw(TERMS), rest = draw(20);
-  int spread = draw(3) == 0 ? 0 : draw(2) > 0 ? 8 : 300;
+  size_t type = types[below(TYPES)], n = 1 + below(TERMS), rest = below(20);
+  int spread = below(3) == 0 ? 0 : below(2) > 0 ? 8 : 300;
   filter quick = {0};
   sum *s = sums(1);
   double all = 0, top = ldexp(1, (int)type_most(type) - 1);
-  bool pairs = draw(3) > 0;
+  bool pairs = below(3) > 0;
   for (size_t i = 0; i < n; i++) {
     coefficient c = {0};
     recorded a = {draw_number(type, spread), {0}}, b = {draw_number(type, spread), {0}};
-    coefficient_set(&c, u, &coef[draw(3) > 0 ? draw(2) : draw(6)]);
+    coefficient_set(&c, u, &coef[below(3) > 0 ? below(2) : below(6)]);
     filter_add(&quick, &c, &a, pairs ? &b : NULL);
     sum_add(s, u, type, &c, &a, pairs ? &b : NULL, 0);
     all += c.d * (pairs ? a.d * b.d : a.d);
@@ -110,7 +108,7 @@ compare_judges(const unit *u, const rational *coef, size_t *within, size_t *told
   }
   all = isfinite(all) && fabs(all) < top ? all : top;
   static const long places[] = {0, 0, 0, 1, -1, 2, 20, -45, 1000};
-  recorded x = {draw_near(type, all, places[draw(9)]), {0}};
+  recorded x = {draw_near(type, all, places[below(9)]), {0}};
   nearness exact = sum_judge(s, u, type, n + rest, &x);
   for (int wanted = 0; wanted < 2; wanted++) {
     nearness found = filter_judge(&quick, type, n + rest, &x, wanted > 0);
@@ -287,7 +285,7 @@ static void
 draw_entries(recorded *x)
 {
   for (size_t i = 0; i < MOST; i++)
-    x[i] = (recorded){(double)draw(2001) - 1000, {0}};
+    x[i] = (recorded){(double)below(2001) - 1000, {0}};
 }
 
 static void
@@ -295,15 +293,15 @@ draw_step(scene *c, size_t groups, size_t filters, size_t places)
 {
   step *st = &c->steps[1];
   st->kind = LINEAR;
-  st->width = 2 + draw(20);
+  st->width = 2 + below(20);
   st->n = groups * filters * places;
   st->n_factors = groups * filters * st->width;
   st->n_sources = groups * places * st->width;
   c->steps[0].n = 30;
   for (size_t i = 0; i < st->n_factors; i++)
-    c->factors[i] = (factor){draw(2) > 0 ? &plus_one : &minus_one, &c->w, draw(100)};
+    c->factors[i] = (factor){below(2) > 0 ? &plus_one : &minus_one, &c->w, below(100)};
   for (size_t i = 0; i < st->n_sources; i++)
-    c->sources[i] = draw(5) == 0 ? (source){PADDING, 0} : draw(9) == 0 ? (source){NONE, 0} : (source){0, draw(30)};
+    c->sources[i] = below(5) == 0 ? (source){PADDING, 0} : below(9) == 0 ? (source){NONE, 0} : (source){0, below(30)};
   for (size_t f = 0; f < st->n; f++) {
     c->factor_row[f] = f / places;
     c->source_row[f] = f / places / filters * places + f % places;
@@ -381,7 +379,7 @@ START_TEST(matrices_have_the_sums_of_their_terms)
 {
   scene *c = calloc(1, sizeof *c);
   for (int turn = 0; turn < 300; turn++) {
-    size_t groups = 1 + draw(3), filters = 1 + draw(5), places = 1 + draw(7), batch = draw(3) == 0 ? 1 : 1 + draw(70);
+    size_t groups = 1 + below(3), filters = 1 + below(5), places = 1 + below(7), batch = below(3) == 0 ? 1 : 1 + below(70);
     draw_scene(c, groups, filters, places, batch);
     size_t n = c->steps[1].n;
     filter *forward = calloc(n * batch, sizeof *forward), *inputs = calloc(30 * batch, sizeof *inputs);
