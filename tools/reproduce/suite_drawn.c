@@ -93,15 +93,25 @@ clarke_drawn_put(FILE *to, const clarke_drawn *p, char letter, const char *input
 }
 
 clarke_status
-clarke_drawn_pose(clarke_posed *q, const clarke_drawn *p, const long *at, size_t outputs, clarke_error *err)
+clarke_drawn_open(clarke_text *t, const clarke_drawn *p, clarke_error *err)
 {
-  clarke_text t;
-  clarke_status status = clarke_text_open(&t, err);
+  const clarke_status status = clarke_text_open(t, err);
 
   if (status != CLARKE_OK)
     return status;
-  fprintf(t.to, "input w[%zu]\n", p->n_inputs);
-  clarke_drawn_put(t.to, p, 'v', "w[", "]");
+  fprintf(t->to, "input w[%zu]\n", p->n_inputs);
+  clarke_drawn_put(t->to, p, 'v', "w[", "]");
+  return CLARKE_OK;
+}
+
+clarke_status
+clarke_drawn_pose(clarke_posed *q, const clarke_drawn *p, const long *at, size_t outputs, clarke_error *err)
+{
+  clarke_text t;
+  const clarke_status status = clarke_drawn_open(&t, p, err);
+
+  if (status != CLARKE_OK)
+    return status;
   for (size_t i = p->n - outputs; i < p->n; i++)
     fprintf(t.to, "%sv%zu", i > p->n - outputs ? ", " : "output ", i);
   fputs("\n", t.to);

@@ -31,6 +31,8 @@ long clarke_drawn_value(const clarke_drawn *p, const long *at, size_t i);
 void clarke_drawn_put_node(FILE *to, const clarke_drawn *p, size_t i, char letter, const char *input, const char *end);
 /* Writes the nodes under names that begin with a letter; input: what comes before the number of an input, and `end` what comes after it. */
 void clarke_drawn_put(FILE *to, const clarke_drawn *p, char letter, const char *input, const char *end);
+/* Opens a text that begins with the inputs w and all nodes, v0 and so on. */
+clarke_status clarke_drawn_open(clarke_text *t, const clarke_drawn *p, clarke_error *err);
 /* The program, whose outputs are the last so many nodes. */
 clarke_status clarke_drawn_pose(clarke_posed *q, const clarke_drawn *p, const long *at, size_t outputs, clarke_error *err);
 

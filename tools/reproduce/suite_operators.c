@@ -115,12 +115,10 @@ static clarke_status
 pose_more(clarke_posed *q, const clarke_drawn *p, const long *at, bool add, long by, clarke_error *err)
 {
   clarke_text t;
-  const clarke_status status = clarke_text_open(&t, err);
+  const clarke_status status = clarke_drawn_open(&t, p, err);
 
   if (status != CLARKE_OK)
     return status;
-  fprintf(t.to, "input w[%d]\n", INPUTS);
-  clarke_drawn_put(t.to, p, 'v', "w[", "]");
   fprintf(t.to, "let u = w[0] - (%ld)\noutput v%d", at[0], NODES - 1);
   if (add)
     fprintf(t.to, " + (%ld)/7*(relu(-u) + u - relu(u))", by);

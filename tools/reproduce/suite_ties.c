@@ -63,12 +63,10 @@ static clarke_status
 pose_copies(clarke_posed *q, const clarke_drawn *p, const long *at, size_t copies, long beta, clarke_error *err)
 {
   clarke_text t;
-  const clarke_status status = clarke_text_open(&t, err);
+  const clarke_status status = clarke_drawn_open(&t, p, err);
 
   if (status != CLARKE_OK)
     return status;
-  fprintf(t.to, "input w[%d]\n", INPUTS);
-  clarke_drawn_put(t.to, p, 'v', "w[", "]");
   fputs("output ", t.to);
   if (copies > 1)
     fprintf(t.to, "max{hybrid %ld/2}(", beta);
