@@ -13,8 +13,7 @@ import threading
 import time
 
 import torch
-from torch import nn
-from torch.library import Library
+from torch import library, nn
 from torch.nn import functional as F
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -302,7 +301,7 @@ class Scaled(nn.Module):
 def light_kinks(folder):
     """A derivative of its own at relu's kink is refused in every way where an entry lies on it, and only there."""
     x = torch.tensor([[0.0, 1, -1, 2]]).repeat(6, 1)
-    overrides = Library("aten", "IMPL")
+    overrides = library.Library("aten", "IMPL")
     overrides.impl("threshold_backward", lambda g, y, t: g * (y >= t), "CPU")
     try:
         for inplace in (False, True):

@@ -1,6 +1,7 @@
 /* Functions by their series, against MPFR: values at doubles drawn and at the borders of cells, slopes, and balls. */
 #include "../draw.h"
 #include "../suite.h"
+#include "mpfr_normal.h"
 
 #include "exact/upward.h"
 #include "network/pass/series/cell.h"
@@ -77,21 +78,6 @@ bell(mpfr_t y, mpfr_srcptr x, bool normal)
   mpfr_clear(pi);
 }
 
-/* erfc(-x / sqrt(2)) / 2 */
-static void
-normal(mpfr_t y, mpfr_srcptr x)
-{
-  mpfr_t root;
-
-  mpfr_init2(root, BITS);
-  mpfr_sqrt_ui(root, 2, MPFR_RNDN);
-  mpfr_div(y, x, root, MPFR_RNDN);
-  mpfr_neg(y, y, MPFR_RNDN);
-  mpfr_erfc(y, y, MPFR_RNDN);
-  mpfr_div_2ui(y, y, 1, MPFR_RNDN);
-  mpfr_clear(root);
-}
-
 /* sigmoid(sqrt(8 / pi) (x + a x^3)), or its slope. */
 static void
 normal_tanh(mpfr_t y, mpfr_srcptr x, bool slope)
@@ -160,7 +146,7 @@ truth(mpfr_t y, mpfr_srcptr x, clarke_function function, bool slope)
     softplus(y, x, slope);
     break;
   case CLARKE_NORMAL:
-    slope ? bell(y, x, true) : normal(y, x);
+    slope ? bell(y, x, true) : mpfr_normal(y, x);
     break;
   case CLARKE_NORMAL_TANH:
     normal_tanh(y, x, slope);

@@ -2,6 +2,7 @@
 #include "../draw.h"
 #include "../ok.h"
 #include "../suite.h"
+#include "mpfr_normal.h"
 
 #include "network/pass/series/evaluate.h"
 #include "network/pass/series/words.h"
@@ -16,24 +17,14 @@
 
 static clarke_kept *kept; /* set before the tests begin */
 
-/* erf, or (1 + erf(x / sqrt(2))) / 2. */
+/* erf, or the normal distribution. */
 static void
 by_mpfr(mpfr_t y, mpfr_srcptr x, clarke_function function)
 {
-  mpfr_t root;
-
-  if (function == CLARKE_ERF) {
+  if (function == CLARKE_ERF)
     mpfr_erf(y, x, MPFR_RNDN);
-    return;
-  }
-  mpfr_init2(root, BITS);
-  mpfr_set_ui(root, 2, MPFR_RNDN);
-  mpfr_sqrt(root, root, MPFR_RNDN);
-  mpfr_div(y, x, root, MPFR_RNDN);
-  mpfr_neg(y, y, MPFR_RNDN);
-  mpfr_erfc(y, y, MPFR_RNDN);
-  mpfr_div_2ui(y, y, 1, MPFR_RNDN);
-  mpfr_clear(root);
+  else
+    mpfr_normal(y, x);
 }
 
 /* An integer for the entry: anything, 0, near the border of two cells or a middle, or beyond them all. */
