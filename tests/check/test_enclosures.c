@@ -402,6 +402,25 @@ START_TEST(doubles_have_no_wider_bounds)
 }
 END_TEST
 
+/* To 2^-16 of its size, and no further. */
+START_TEST(a_number_is_sharp_to_16_bits)
+{
+  interval z = interval_nought();
+  const enclosure exact = {.z = &z};
+  const struct {
+    span d;
+    uint64_t size;
+    bool sharp;
+  } of[] = {{{1, 1 + 0x1p-16}, 1, true}, {{1, 1 + 0x1p-14}, 1, false}, {{1, 1 + 0x1p-14}, 4, true}, {{0, 0}, 0, true},
+            {{0, 0x1p-90}, 0, false},    {SPAN_UNKNOWN, 1, false},     {{0, INFINITY}, 1, false}};
+  for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+    const enclosure x = {.d = of[i].d};
+    ck_assert_msg(enclosure_sharp(&x, bound_natural(of[i].size)) == of[i].sharp, "case %zu", i);
+  }
+  ck_assert(enclosure_sharp(&exact, bound_natural(0)));
+}
+END_TEST
+
 int
 main(void)
 {
@@ -410,5 +429,6 @@ main(void)
   tcase_add_test(tests, rationals_lie_in_their_spans);
   tcase_add_test(tests, exponentials_lie_in_their_spans);
   tcase_add_test(tests, doubles_have_no_wider_bounds);
+  tcase_add_test(tests, a_number_is_sharp_to_16_bits);
   return run_tests();
 }
