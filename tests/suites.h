@@ -34,9 +34,7 @@ run_suites(Suite *(*const *make)(void), size_t n)
 
   for (size_t k = 1; k < n; k++)
     srunner_add_suite(runner, make[k]());
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
+  failed = run_runner(runner);
   flint_cleanup_master();
   return failed != 0;
 }

@@ -1982,7 +1982,6 @@ main(int argc, char **argv)
   for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++) {
     TCase *tcase = tests_of(tests[i].name);
 
-    tcase_set_timeout(tcase, 3600);
     tcase_add_test(tcase, tests[i].test);
   }
   return run_tests();

@@ -359,7 +359,6 @@ main(int argc, char **argv)
     seed = strtoul(argv[2], NULL, 10);
   if (argc > 3)
     networks = strtoul(argv[3], NULL, 10);
-  tcase_set_timeout(tcase, 86400);
   tcase_add_test(tcase, no_false_proof_verifies);
   return run_tests();
 }

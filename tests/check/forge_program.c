@@ -418,7 +418,6 @@ main(int argc, char **argv)
     return EXIT_FAILURE;
   most = argc > 1 ? atol(argv[1]) : most;
   state = argc > 2 ? strtoull(argv[2], NULL, 10) : state;
-  tcase_set_timeout(t, 360000);
   tcase_add_test(t, forged_proofs);
   return run_tests();
 }

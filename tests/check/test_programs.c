@@ -1065,7 +1065,6 @@ main(int argc, char **argv)
   if (argc > 2) { /* PROGRAMS SEED: what is drawn */
     n_random = atoi(argv[1]);
     seed = strtoul(argv[2], NULL, 10);
-    tcase_set_timeout(t, 7200);
     tcase_add_test(t, changed_bytes);
     tcase_add_test(t, changed_programs);
     tcase_add_test(t, written_by_the_library);

@@ -262,7 +262,11 @@ END_TEST
 
 /* ---- Products of matrices, beside term by term */
 
-#define MOST 7000
+#define GROUPS 3
+#define FILTERS 5
+#define PLACES 7
+#define BATCH 70
+#define MOST (GROUPS * FILTERS * PLACES * BATCH)
 
 /* A LINEAR step of small integers, whose sums are exact in whatever order; its features read rows of sources in groups. */
 typedef struct {
@@ -379,7 +383,8 @@ START_TEST(matrices_have_the_sums_of_their_terms)
 {
   scene *c = calloc(1, sizeof *c);
   for (int turn = 0; turn < 300; turn++) {
-    size_t groups = 1 + below(3), filters = 1 + below(5), places = 1 + below(7), batch = below(3) == 0 ? 1 : 1 + below(70);
+    size_t groups = 1 + below(GROUPS), filters = 1 + below(FILTERS), places = 1 + below(PLACES);
+    size_t batch = below(3) == 0 ? 1 : 1 + below(BATCH);
     draw_scene(c, groups, filters, places, batch);
     size_t n = c->steps[1].n;
     filter *forward = calloc(n * batch, sizeof *forward), *inputs = calloc(30 * batch, sizeof *inputs);

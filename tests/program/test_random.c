@@ -655,7 +655,6 @@ main(int argc, char **argv)
 
   programs = argc > 1 ? atoi(argv[1]) : programs;
   seed = argc > 2 ? (uint64_t)atoll(argv[2]) : seed;
-  tcase_set_timeout(tests, 36000);
   tcase_add_test(tests, continuous);
   tcase_add_test(tests, jumping);
   tcase_add_test(tests, products);

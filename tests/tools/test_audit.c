@@ -914,7 +914,6 @@ main(int argc, char **argv)
   };
 
   slow_cases = argc > 1 && strcmp(argv[1], "slow") == 0;
-  tcase_set_timeout(tcase, slow_cases ? 3600 : 300);
   tcase_add_checked_fixture(tcase, begin, remove_folder);
   for (size_t i = 0; i < sizeof tests / sizeof tests[0] && !slow_cases; i++)
     tcase_add_test(tcase, tests[i]);
