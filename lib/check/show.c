@@ -251,6 +251,7 @@ show_pair(const char *model_path, const char *batch_path, bool values)
   network net = {0};
   arrays given = {0};
   onnx_read(&m, read_file(model_path));
+  onnx_operators.types(&m);
   onnx_operators.fold(&m);
   if (batch_path != NULL) {
     given = batch_read(read_file(batch_path));
@@ -300,6 +301,7 @@ show_tape(const char *model_path, const char *batch_path, bool whole)
   network net;
   expect(batch_path != NULL, "a model's tape is that for a batch");
   onnx_read(&m, read_file(model_path));
+  onnx_operators.types(&m);
   onnx_operators.fold(&m);
   const arrays given = batch_read(read_file(batch_path));
   network_build(&net, &m, &given, &onnx_operators);

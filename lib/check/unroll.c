@@ -303,6 +303,7 @@ read_unrolled(program *p, bytes file, const operator_set *operators)
   model m;
   network net;
   onnx_read(&m, file);
+  operators->types(&m);
   operators->fold(&m);
   read_output(&m);
   read_constants(&m);

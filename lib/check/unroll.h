@@ -3,7 +3,7 @@
 #ifndef CLARKE_KERNEL_UNROLL_H
 #define CLARKE_KERNEL_UNROLL_H
 
-#include "check/onnx/build.h"
+#include "check/onnx/operators.h"
 #include "check/program/program.h"
 
 /* Behind the keyword, `NAME HASH`: the file in that folder, a network's of those operators, or with NULL a program's. Says on the account what is read.

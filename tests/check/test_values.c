@@ -10,6 +10,8 @@
 #include "check/smooth/line.h"
 #include "check/near/near.h"
 #include "check/kernel/place.h"
+#include "check/files/model_types.h"
+#include "check/onnx/build.h"
 #include "check/onnx/network.h"
 #include "check/program/power_series.h"
 #include "check/program/program_series.h"
@@ -730,6 +732,7 @@ load(loaded *l, const char *name)
 
   *l = (loaded){.p = {.net = &l->net, .x = given.x}};
   onnx_read(&l->m, data_file(name, "onnx"));
+  model_check_types(&l->m);
   onnx_operators.fold(&l->m);
   network_build(&l->net, &l->m, &given, &onnx_operators);
   network *net = &l->net;

@@ -24,11 +24,10 @@ bool is_initializer(const model *m, const char *name); /* has the model a tensor
 bool is_read(const model *m, const char *name);        /* is it an input of a node, or an output of the model? */
 /* A Constant node of floats gives way to an initializer of its output's name, behind the others; false where it has no floats. */
 bool onnx_promote(model *m, node *n);
+/* Types of values are to be checked apart (model_types.h). */
 void onnx_read(model *m, bytes file);
-/* The same of what may be a recorded step. Then values have the framework's types, in any mixture: true, the recorder wrote it, and
- * types are not checked. */
+/* The same of what may be a recorded step. Then values have the framework's types, in any mixture: true, the recorder wrote it. */
 bool onnx_read_step(model *m, bytes file);
-void onnx_check_types(model *m);             /* do they fit the operators and what is declared? */
-void onnx_read_packed(model *m, bytes file); /* the same, initializers being left packed */
+void onnx_read_packed(model *m, bytes file); /* as onnx_read, initializers being left packed */
 
 #endif

@@ -3,6 +3,7 @@
 #include "check/formula/formula_proof.h"
 #include "check/formula/construction.h"
 #include "check/base/lines.h"
+#include "check/files/model_types.h"
 #include "check/formula/refutation.h"
 
 #include <string.h>
@@ -49,6 +50,7 @@ check_formula(const char *folder, const char *verdict)
   cnf_read(&f, next_file(folder, "Formula"));
   next_line("model");
   onnx_read_packed(&m, next_file(folder, "Model"));
+  model_check_types(&m);
   three_make(&t, &f);
   size_t layers = construction_compare(&t, &m);
   fprintf(account,

@@ -19,6 +19,7 @@ loss_slopes(const point *p)
   size_t n = p->net->n_outputs, all = n * p->net->batch;
   interval *d = intervals(all);
   INTERVAL(scale);
+  expect(p->loss != LOSS_CE || p->net->smooth != NULL, "derivatives of cross entropy, and no rules for them");
   if (p->loss == LOSS_MSE)
     mpq_set_ui(&scale.lo, 2, all);
   else

@@ -127,7 +127,6 @@ static void
 point_begin(point *p)
 {
   network *net = p->net;
-  expect(net->smooth != NULL || p->loss != LOSS_CE, "cross entropy, and no rules for it");
   p->y = allocate(net->n_steps, sizeof *p->y);
   p->place = allocate(net->n_steps, sizeof *p->place);
   window_begin(p);

@@ -2,7 +2,7 @@
 #include "check/onnx/build.h"
 #include "check/base/allocate.h"
 #include "check/base/limit.h"
-#include "check/onnx/builder.h"
+#include "check/onnx/lower.h"
 #include "check/onnx/tail.h"
 
 #include <string.h>
@@ -161,13 +161,12 @@ read_inputs(builder *b, const arrays *given)
 }
 
 void
-network_build(network *net, const model *m, const arrays *given, const operator_set *of)
+network_build(network *net, const model *m, const arrays *given, const struct operator_set *of)
 {
-  builder b = {
-      .net = net, .m = m, .x = given->x, .given = given, .opset = m->opset, .within = of->within, .each = of->node};
+  builder b = {.net = net, .m = m, .x = given->x, .given = given, .opset = m->opset, .operators = of};
   within(LIMIT_NODES, m->n_nodes, "a network of %zu nodes", m->n_nodes);
   *net = (network){.tensors = m->tensors, .n_tensors = m->n_tensors};
-  net->operators = of->kinked(&net->n_operators);
+  net->operators = operators_with_kinks(of, &net->n_operators);
   net->smooth = of->smooth;
   net->near = of->near;
   net->rough = of->rough;
@@ -185,7 +184,7 @@ network_build(network *net, const model *m, const arrays *given, const operator_
   for (size_t i = 0; i < net->own.from; i++) {
     b.node = &m->nodes[i];
     b.place = b.node->place;
-    of->node(&b);
+    lower_node(&b);
   }
   const value *v = find(&b, net->own.of);
   expect(v != NULL && v->constant == NULL && !v->shared, "output '%s' is not computed from the input", net->own.of);

@@ -70,6 +70,21 @@ whole_run(const builder *b, const value *v, size_t *dims)
     dims[v->at] *= b->net->together;
 }
 
+bool
+has_input(const builder *b, size_t i)
+{
+  return i < b->node->n_in && b->in[i].name != NULL;
+}
+
+size_t
+run_axes(const builder *b, size_t i, size_t *dims)
+{
+  if (!has_input(b, i))
+    return 0;
+  whole_run(b, &b->in[i], dims);
+  return b->in[i].rank;
+}
+
 /* Where v's batch is among `rank` axes, and whether the other agrees. */
 static void
 agree(const builder *b, const value *v, const value *w, size_t rank)

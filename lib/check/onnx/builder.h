@@ -21,14 +21,13 @@ typedef struct builder {
   const node *node;
   const char *op;
   size_t place;
-  value *in, out;                    /* of this node; what is omitted is among in, to the eighth */
-  uint64_t opset;                    /* that the node is read in */
-  const char *of;                    /* of a node within another one (inner.h): that one's operator; NULL */
-  void (*within)(struct builder *b); /* makes b->node, b->in being its inputs: for inner.c */
-  void (*each)(struct builder *b);   /* makes b->node, its inputs being found by their names: for flow.c */
-  const struct frame *frame;         /* the graph within a node that is read (flow.c); NULL: the model's */
-  size_t n_within;                   /* nodes of such graphs, and rounds of loops */
-  bool shared;                       /* what the node makes has no batch axis: its activations have none */
+  value *in, out; /* of this node; what is omitted is among in, to the eighth */
+  uint64_t opset; /* that the node is read in */
+  const char *of; /* of a node within another one (inner.h): that one's operator; NULL */
+  const struct operator_set *operators;
+  const struct frame *frame; /* the graph within a node that is read (flow.c); NULL: the model's */
+  size_t n_within;           /* nodes of such graphs, and rounds of loops */
+  bool shared;               /* what the node makes has no batch axis: its activations have none */
 } builder;
 
 /* Inputs that may be left out at the end, and are looked at: b->in has so many more than the node. */
@@ -45,6 +44,9 @@ size_t *index_map(const builder *b, size_t rank, const size_t *dims, const size_
 bool is_batch(const builder *b, const value *v);                /* it has a batch axis */
 bool on_batch(const builder *b, const value *v, size_t axis);   /* the axis is the batch, or merged with it */
 void whole_run(const builder *b, const value *v, size_t *dims); /* its axes, all samples together on the batch's */
+bool has_input(const builder *b, size_t i);                     /* is input i there? */
+/* Input i's axes, its batch axis having all samples of a run, are so many; 0: it has none, being left out. */
+size_t run_axes(const builder *b, size_t i, size_t *dims);
 /* The node's output: the entries of a constant or step, map NULL: all of them, in some shape. */
 void put(builder *b, tensor *t, size_t s, size_t *map, size_t rank, const size_t *dims);
 const value *find(const builder *b, const char *name); /* or NULL */

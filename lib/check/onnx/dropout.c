@@ -1,6 +1,6 @@
 /* Dropout in training mode: its input where the mask is 1, divided by the share that stays; 0 elsewhere. */
 #include "check/onnx/dropout.h"
-#include "check/onnx/shape.h"
+#include "check/onnx/reshape.h"
 
 #include <string.h>
 

@@ -3,6 +3,7 @@
 #include "check/base/allocate.h"
 #include "check/base/limit.h"
 #include "check/onnx/inner.h"
+#include "check/onnx/lower.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -112,7 +113,7 @@ read_graph(builder *b, const frame *f)
     b->frame = f;
     b->node = copy;
     b->n_within = all;
-    b->each(b);
+    lower_node(b);
     all = b->n_within;
     *b = outer;
   }
@@ -401,15 +402,11 @@ flow_of(const node *n)
 }
 
 bool
-is_flow(const node *n)
-{
-  return flow_of(n) < N_FLOWS;
-}
-
-void
 lower_flow(builder *b)
 {
   size_t i = flow_of(b->node);
+  if (i == N_FLOWS)
+    return false;
   b->in = NULL;
   b->shared = false;
   need(b->node->n_out > 0, "it has no output");
@@ -420,4 +417,5 @@ lower_flow(builder *b)
          "an attribute is not supported");
   }
   flows[i].lower(b);
+  return true;
 }

@@ -5,7 +5,6 @@
 
 #include "check/onnx/builder.h"
 
-bool is_flow(const node *n); /* is it an If, a Loop or a Scan? */
-void lower_flow(builder *b); /* such a node, with its bodies */
+bool lower_flow(builder *b); /* makes the node with its bodies, if it is an If, a Loop or a Scan */
 
 #endif

@@ -1,6 +1,7 @@
 /* Nodes within a node, and the small things that they are made with. */
 #include "check/onnx/inner.h"
 #include "check/base/allocate.h"
+#include "check/onnx/lower.h"
 
 #include <string.h>
 
@@ -59,7 +60,7 @@ inner_node_of(builder *b, const char *op, size_t n, const value *in, size_t n_at
     b->in[i] = in[i];
     b->in[i].name = "";
   }
-  b->within(b);
+  lower_within(b);
   value y = b->out;
   y.name = "";
   *b = outer;
@@ -166,12 +167,6 @@ list_of(const builder *b, size_t n, const long *list)
   return v;
 }
 
-bool
-has_input(const builder *b, size_t i)
-{
-  return i < b->node->n_in && b->in[i].name != NULL;
-}
-
 void
 lift_alone(builder *b)
 {
@@ -179,15 +174,6 @@ lift_alone(builder *b)
     if (has_input(b, i) && b->in[i].constant == NULL)
       return;
   lift_constant(b);
-}
-
-size_t
-run_axes(const builder *b, size_t i, size_t *dims)
-{
-  if (!has_input(b, i))
-    return 0;
-  whole_run(b, &b->in[i], dims);
-  return b->in[i].rank;
 }
 
 void

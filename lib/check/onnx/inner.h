@@ -30,11 +30,7 @@ value over_root(builder *b, const value *x, size_t n);
 value list_of(const builder *b, size_t n, const long *list); /* of integers */
 value made_numbers(const builder *b, size_t rank, const size_t *dims);
 
-/* Is input i there? Of inputs that are all constants the first becomes an activation. */
-bool has_input(const builder *b, size_t i);
-void lift_alone(builder *b);
-/* Input i's axes, its batch axis having all samples of a run, are so many; 0: it has none, being left out. */
-size_t run_axes(const builder *b, size_t i, size_t *dims);
+void lift_alone(builder *b); /* of inputs that are all constants the first becomes an activation */
 /* Where it has the batch, that is its first axis alone. */
 void need_batch_first(const builder *b, const value *v);
 /* Is an output behind the first read, or the model's own? */

@@ -4,6 +4,7 @@
 #include "check/base/lines.h"
 #include "check/kernel/statement.h"
 #include "check/onnx/choose.h"
+#include "check/onnx/operators.h"
 #include "check/onnx/surrogate_line.h"
 
 #include <stdlib.h>
@@ -96,9 +97,10 @@ state_network(const network *net, const model *m, const arrays *given)
 
 /* Puts the file's tensors in the place of the model's of the same names and shapes. */
 static void
-replace_parameters(model *m, bytes file, const operator_set *of, bool *replaced)
+replace_parameters(model *m, bytes file, const struct operator_set *of, bool *replaced)
 {
   size_t n;
+  expect(of->parameters != NULL, "this checker takes no parameters beside the model");
   tensor *t = of->parameters(file, &n, NULL);
   for (size_t i = 0; i < n; i++) {
     size_t j = name_find(&m->initializers, t[i].name), size = t[i].rank * sizeof *t[i].dims;
@@ -163,17 +165,20 @@ read_samples(arrays *given)
 
 /* The lines `model`, `output`, `constants` and `params` (perhaps), `batch` and `samples` (perhaps). */
 void
-read_network(point *p, model *m, const char *folder, const operator_set *of)
+read_network(point *p, model *m, const char *folder, const struct operator_set *of)
 {
   next_line("model");
   bool recorded = onnx_read_step(m, next_file(folder, "Model"));
-  of->fold(m);
+  if (!recorded)
+    of->types(m);
+  if (of->fold != NULL)
+    of->fold(m);
   read_output(m);
   read_constants(m);
   read_surrogates(m);
   bool *replaced = allocate(m->n_tensors, sizeof *replaced), params = line_is("params");
   if (recorded && !params) /* a step's parameters are recorded, too */
-    onnx_check_types(m);
+    of->types(m);
   if (params)
     replace_parameters(m, next_file(folder, "Parameters replaced by"), of, replaced);
   next_line("batch");

@@ -11,7 +11,7 @@
 void read_constants(model *m);
 /* Reads their lines, and the files in that folder: p's network (there is room for it), by its operators, x and target. Writes on `account` what they
  * say. */
-void read_network(point *p, model *m, const char *folder, const operator_set *of);
+void read_network(point *p, model *m, const char *folder, const struct operator_set *of);
 void state_network(const network *net, const model *m,
                    const arrays *given); /* inputs, output, reading rules, on `account` */
 

@@ -1,7 +1,6 @@
 /* Operators that are linear in activations: products with matrices, arithmetic, means. */
 #include "check/onnx/linear.h"
 #include "check/base/allocate.h"
-#include "check/onnx/inner.h"
 
 #include <string.h>
 
@@ -133,56 +132,10 @@ put_product(builder *b, rational *coef, bool left, bool last)
   }
 }
 
-/* Gemm of a matrix turned round, or with a bias of several rows, as others: is it one? */
-static bool
-is_general(const builder *b)
-{
-  size_t dims[MAX_RANK];
-  if (b->op[0] != 'G' || !has_input(b, 0) || !has_input(b, 1))
-    return false;
-  if (whole_attribute(b, "transA", 0) != 0)
-    return b->in[0].rank == 2;
-  return run_axes(b, 2, dims) == 2 && dims[0] > 1;
-}
-
-static void
-multiply_generally(builder *b)
-{
-  size_t n = 0, y_dims[MAX_RANK], c_dims[MAX_RANK];
-  tensor *passed = allocate(2, sizeof *passed);
-  value y = b->in[0], c = b->in[2];
-  rational *beta = rationals(1);
-  real_attribute(b, "beta", beta, 1);
-  for (size_t i = 0; i < b->node->n_attributes; i++)
-    if (strcmp(b->node->attributes[i].name, "alpha") == 0 || strcmp(b->node->attributes[i].name, "transB") == 0)
-      passed[n++] = b->node->attributes[i];
-  if (whole_attribute(b, "transA", 0) != 0)
-    y = inner_node(b, "Transpose", 1, &y, inner_list("perm", 2, (long[]){1, 0}));
-  y = inner_node_of(b, "Gemm", 2, (value[]){y, b->in[1]}, n, passed);
-  if (has_input(b, 2)) {
-    size_t rank = run_axes(b, 2, c_dims);
-    whole_run(b, &y, y_dims);
-    for (size_t i = 0; i < rank; i++)
-      need(rank <= 2 && (c_dims[i] == 1 || c_dims[i] == y_dims[i + 2 - rank]), "a bias that does not fit the product");
-    if (!mpq_equal(beta, &plus_one)) {
-      value by = made_numbers(b, 0, (size_t[]){0});
-      mpq_set(by.constant->value, beta);
-      c = c.constant != NULL ? inner_of(b, "Sum", &c, NULL) : c;
-      c = inner_of(b, "Mul", &c, &by);
-    }
-    y = inner_of(b, "Add", &y, &c);
-  }
-  b->out = y;
-}
-
 /* Gemm; MatMul. */
 void
 lower_product(builder *b)
 {
-  if (is_general(b)) {
-    multiply_generally(b);
-    return;
-  }
   bool gemm = b->op[0] == 'G', bias = b->in[2].name != NULL, left = !gemm && b->in[1].constant == NULL;
   bool last = left || whole_attribute(b, "transB", 0) != 0;
   const value *x = &b->in[left], *w = &b->in[!left];

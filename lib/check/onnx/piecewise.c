@@ -1,6 +1,5 @@
 /* Activation functions with kinks, which are polynomials between them. */
 #include "check/onnx/piecewise.h"
-#include "check/onnx/inner.h"
 
 #include <float.h>
 
@@ -25,42 +24,10 @@ clip_bound(builder *b, size_t i, rational *q)
   return true;
 }
 
-/* ONNX's Clip by an activation: the larger of x and the one bound, the smaller of that and the other. */
-static void
-clip_by_activations(builder *b)
-{
-  size_t x[MAX_RANK], w[MAX_RANK];
-  value y = b->in[0].constant != NULL ? inner_of(b, "Sum", &b->in[0], NULL) : b->in[0];
-  for (size_t i = 1; i < 3; i++) {
-    if (!has_input(b, i))
-      continue;
-    size_t rank = run_axes(b, i, w);
-    need(product(w, rank) == 1 && rank <= run_axes(b, 0, x), "a bound is no scalar");
-    value bound = b->in[i];
-    if (bound.constant != NULL) { /* a number, which no parameter is */
-      need(bound.constant->real && bound.count == 1, "a bound is no number");
-      bound.constant->number = true;
-      bound = made_numbers(b, 0, (size_t[]){0});
-      mpq_set(bound.constant->value, &b->in[i].constant->value[b->in[i].map[0]]);
-    }
-    y = inner_of(b, i == 1 ? "Max" : "Min", &y, &bound);
-  }
-  b->out = y;
-  b->in[0].at = y.at; /* where the node keeps it */
-  b->in[0].inner = y.inner;
-}
-
 /* Clip, and Clamp, which is the same function. */
 void
 lower_clip(builder *b)
 {
-  bool moves = false;
-  for (size_t i = 1; i < 3 && b->opset >= 11 && !b->node->own; i++)
-    moves = moves || (has_input(b, i) && b->in[i].constant == NULL);
-  if (moves) {
-    clip_by_activations(b);
-    return;
-  }
   step *s = add_function(b, PIECEWISE, &b->in[0]);
   INTERVAL(q);
   bool lo = clip_bound(b, 0, &q.lo), hi = clip_bound(b, 1, &q.hi);
