@@ -4,7 +4,7 @@
 #include "check/proof.h"
 #include "check/base/lines.h"
 #include "check/kernel/evaluate.h"
-#include "check/kernel/near.h"
+#include "check/kernel/place.h"
 #include "check/kernel/tape.h"
 #include "check/onnx/builder.h"
 #include "check/onnx/fingerprint.h"

@@ -1,8 +1,9 @@
 /* Worlds. Numbers are small, powers of two, thirds, all ones; kinks lie at arguments, or a unit beside them. */
 #include "small_world.h"
-#include "check/rough/near_rough.h"
+#include "check/near/near_rough.h"
 #include "check/smooth/smooth_steps.h"
-#include "check/kernel/near.h"
+#include "check/near/near.h"
+#include "check/kernel/place.h"
 
 #include <mpfr.h>
 #include <stdlib.h>
@@ -535,7 +536,7 @@ static void
 begin(world *w, uint64_t seed)
 {
   *w = (world){.state = seed};
-  w->net = (network){.smooth = &smooth_steps, .rough = rough_places, .batch = 1, .apart = 1, .n_tensors = 3, .tensors = w->all};
+  w->net = (network){.smooth = &smooth_steps, .near = near_places, .rough = rough_places, .batch = 1, .apart = 1, .n_tensors = 3, .tensors = w->all};
   w->net.steps = calloc(MOST_STEPS, sizeof *w->net.steps);
   w->p = (point){.net = &w->net, .x = &w->x};
   for (size_t i = 0; i < 3; i++) {

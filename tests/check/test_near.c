@@ -1,6 +1,7 @@
 /* Near values in long integers, by hand: bounds that are nearly met, what is not known, and when bits are added. */
 #include "check/base/elementary.h"
-#include "check/kernel/near.h"
+#include "check/near/near.h"
+#include "check/kernel/place.h"
 #include "check/base/parallel.h"
 #include "small_world.h"
 #include "../suite.h"

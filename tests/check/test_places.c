@@ -2,8 +2,9 @@
 #include "check/kernel/evaluate.h"
 #include "check/kernel/identity.h"
 #include "check/base/limit.h"
-#include "check/kernel/near.h"
-#include "check/rough/near_rough.h"
+#include "check/near/near.h"
+#include "check/kernel/place.h"
+#include "check/near/near_rough.h"
 #include "small_world.h"
 #include "heard.h"
 
@@ -158,6 +159,12 @@ check_world(uint64_t seed)
   HOLDS(world_near(&w, 20 + seed % 200, true));
   HOLDS(world_near(&w, 64 + GUARD, false));
   HOLDS(world_near(&w, GUARD + 64 + 8 * (seed % 37), false));
+  world_draw(&w, seed);
+  w.net.near = NULL; /* places by exact values alone, which take the bits at once that near values get one after another */
+  session_set_bits(1024);
+  point_evaluate(&w.p);
+  check_places(&w);
+  check_identities(&w);
   _exit(GOOD);
 }
 

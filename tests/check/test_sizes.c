@@ -1,6 +1,7 @@
 /* Signs by size: of sums, products and functions drawn as steps, beside MPFR, whose exponents reach far enough. */
 #include "check/kernel/evaluate.h"
-#include "check/kernel/near.h"
+#include "check/near/near.h"
+#include "check/kernel/place.h"
 #include "check/smooth/size.h"
 #include "small_world.h"
 #include "../suite.h"

@@ -4,7 +4,7 @@
 #include "check/base/lines.h"
 #include "check/kernel/cell.h"
 #include "check/kernel/names.h"
-#include "check/kernel/near.h"
+#include "check/kernel/place.h"
 #include "check/kernel/question.h"
 #include "check/kernel/statement.h"
 #include "check/kernel/window.h"

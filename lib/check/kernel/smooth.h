@@ -27,6 +27,8 @@ typedef struct smooth_rules {
   bool (*line_near)(const point *p, struct near *v, size_t s, size_t sample);
   /* The sign of entry e of step s by what it is made of, where its interval does not tell: -1 or 1; 0: it is not told. */
   int (*sign_by_size)(const point *p, size_t s, size_t e);
+  /* Is entry a of step s, less entry b where that is another, certainly 0, for it cancels but for a root (factor.h)? */
+  bool (*cancels)(const point *p, size_t s, size_t a, size_t b);
   void (*root_prepare)(step *st); /* of an OVER_ROOT step what multiplies x, to the session's bits */
   /* What multiplies entry e of an OVER_ROOT or NORMALIZE step, being 1 over a root. */
   void (*inverse_root)(const point *p, const step *st, size_t e, interval *r);

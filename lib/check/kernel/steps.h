@@ -156,8 +156,9 @@ typedef struct {
   const kinked_operator *operators; /* all that there are, sorted by name */
   size_t n_operators;
   const struct smooth_rules *smooth; /* for the smooth steps that it has, and cross entropy */
-  /* Fills what it can of the point's places, before near values do; open[b] becomes false of samples of which it filled all. NULL:
-   * nothing does. */
+  /* Fills the point's places, by what is near them (near.h). NULL: exact values do. */
+  void (*near)(struct point *p);
+  /* Fills what it can of them before; open[b] becomes false of samples of which it filled all. NULL: nothing does. */
   void (*rough)(struct point *p, bool *open);
   bool read[N_READINGS];
   bool replaced; /* some operator has a surrogate */

@@ -1,11 +1,11 @@
 /* Touched kinks; windows, the largest of their entries and what is tied. */
 #include "check/kernel/window.h"
 #include "check/base/allocate.h"
-#include "check/kernel/factor.h"
 #include "check/kernel/gradient.h"
 #include "check/kernel/identity.h"
 #include "check/base/lines.h"
 #include "check/kernel/names.h"
+#include "check/kernel/smooth.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -104,7 +104,7 @@ is_tied(const point *p, size_t s, size_t e, size_t best)
     return false;
   if (interval_exact(x) && interval_exact(y))
     return true;
-  if (cancels(p, s, e, best))
+  if (p->net->smooth != NULL && p->net->smooth->cancels(p, s, e, best))
     return true;
   leave(UNDECIDED, "cannot tell two entries of a window apart with intervals of %d bits", MAX_BITS);
 }

@@ -9,7 +9,7 @@
 #include "check/kernel/evaluate.h"
 #include "check/kernel/gradient.h"
 #include "check/kernel/names.h"
-#include "check/kernel/near.h"
+#include "check/kernel/place.h"
 #include "check/kernel/question.h"
 #include "check/kernel/smooth.h"
 #include "check/kernel/statement.h"

@@ -169,6 +169,7 @@ network_build(network *net, const model *m, const arrays *given, const operator_
   *net = (network){.tensors = m->tensors, .n_tensors = m->n_tensors};
   net->operators = of->kinked(&net->n_operators);
   net->smooth = of->smooth;
+  net->near = of->near;
   net->rough = of->rough;
   for (size_t i = 0; i < m->n_tensors; i++) {
     put(&b, m->tensors[i], 0, NULL, m->tensors[i]->rank, m->tensors[i]->dims);

@@ -18,6 +18,7 @@ typedef struct {
   void (*fold)(model *m);
   tensor *(*parameters)(bytes file, size_t *n, name_index *names); /* reads files of parameters */
   const struct smooth_rules *smooth;                               /* of steps that they make */
+  void (*near)(struct point *p);                                   /* what is near its values (near.h) */
   void (*rough)(struct point *p, bool *open);                      /* of such steps what doubles tell (near_rough.h) */
 } operator_set;
 

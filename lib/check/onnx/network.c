@@ -36,7 +36,8 @@
 #include "check/onnx/surrogate.h"
 #include "check/onnx/tail.h"
 #include "check/onnx/take.h"
-#include "check/rough/near_rough.h"
+#include "check/near/near.h"
+#include "check/near/near_rough.h"
 #include "check/smooth/smooth_steps.h"
 
 #include <string.h>
@@ -573,4 +574,4 @@ lower_node(builder *b)
 }
 
 const operator_set onnx_operators = {lower_node,   lower_within,  kinked_operators, dequantize_weights,
-                                     tensors_read, &smooth_steps, rough_places};
+                                     tensors_read, &smooth_steps, near_places,      rough_places};

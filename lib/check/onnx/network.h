@@ -1,6 +1,6 @@
 /* The operators: each node's steps. */
-#ifndef CLARKE_KERNEL_NETWORK_H
-#define CLARKE_KERNEL_NETWORK_H
+#ifndef CLARKE_ONNX_NETWORK_H
+#define CLARKE_ONNX_NETWORK_H
 
 #include "check/onnx/build.h"
 

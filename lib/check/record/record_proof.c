@@ -2,7 +2,7 @@
 #include "check/record/record_proof.h"
 #include "check/base/allocate.h"
 #include "check/base/lines.h"
-#include "check/kernel/near.h"
+#include "check/kernel/place.h"
 #include "check/kernel/question.h"
 #include "check/record/record_pattern.h"
 #include "check/record/record_statistic.h"

@@ -4,7 +4,7 @@
 #include "check/base/arctangent.h"
 #include "check/smooth/circle.h"
 #include "check/base/erf.h"
-#include "check/kernel/near_step.h"
+#include "check/near/near_step.h"
 
 #define MOST_ARGUMENT 15 /* of near values: below 2^15 */
 

@@ -5,7 +5,7 @@
 #include "check/base/elementary.h"
 #include "check/kernel/evaluate.h"
 #include "check/kernel/jacobian.h"
-#include "check/kernel/near_step.h"
+#include "check/near/near_step.h"
 
 #define FINER 64 /* bits of roots and exponentials beyond those of near values */
 

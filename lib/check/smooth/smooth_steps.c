@@ -1,5 +1,6 @@
 /* What smooth steps do, in one table. */
 #include "check/smooth/smooth_steps.h"
+#include "check/kernel/factor.h"
 #include "check/smooth/entropy.h"
 #include "check/smooth/function.h"
 #include "check/smooth/line.h"
@@ -15,6 +16,7 @@ const smooth_rules smooth_steps = {.inside = function_inside,
                                    .line_row = line_row,
                                    .line_near = line_near,
                                    .sign_by_size = sign_by_size,
+                                   .cancels = cancels,
                                    .root_prepare = root_prepare,
                                    .inverse_root = inverse_root_at,
                                    .entropy_slopes = entropy_slopes,

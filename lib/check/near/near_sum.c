@@ -3,7 +3,7 @@
  *
  * With |c| <= most, the true sum of factors (m + s), 0 <= s <= slack, by values (c + d), |d| <= r, is at most
  * norm r + width slack (most + r) off from the sum of m c. That is then rounded down to units. */
-#include "check/kernel/near_sum.h"
+#include "check/near/near_sum.h"
 #include "check/base/allocate.h"
 
 #include <stdlib.h>

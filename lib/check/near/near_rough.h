@@ -1,7 +1,7 @@
 /* Near values in doubles, which decide most pieces and windows of networks without lines (docs/checker.md, "Near values in
  * doubles"). Samples are side by side. */
-#ifndef CLARKE_ROUGH_NEAR_ROUGH_H
-#define CLARKE_ROUGH_NEAR_ROUGH_H
+#ifndef CLARKE_NEAR_ROUGH_H
+#define CLARKE_NEAR_ROUGH_H
 
 #include "check/kernel/point.h"
 

@@ -1,6 +1,6 @@
 /* What near values need of a step: its factors as long integers, or as machine words. */
-#ifndef CLARKE_KERNEL_NEAR_STEP_H
-#define CLARKE_KERNEL_NEAR_STEP_H
+#ifndef CLARKE_NEAR_STEP_H
+#define CLARKE_NEAR_STEP_H
 
 #include "check/kernel/point.h"
 
@@ -14,7 +14,6 @@ typedef struct near {
   bool known;
 } near;
 
-void reads_prepare(step *st); /* fills reads */
 /* Prepares the factors of all steps, for units of 2^-bits. With `few` bits factors of wide rows are machine words, rounded where
  * they must be; else they are where these have them exactly. */
 void near_prepare(network *net, unsigned long bits, bool few);

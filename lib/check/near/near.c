@@ -1,9 +1,9 @@
 /* Near values: first with few bits. An entry that stays open then, and is not known exactly, has the pass ended, and another one
  * begun with more; with these, one that is off by more than 2^-64; what is finer is evaluated exactly. */
-#include "check/kernel/near.h"
+#include "check/near/near.h"
 #include "check/base/allocate.h"
 #include "check/kernel/identity.h"
-#include "check/kernel/near_sum.h"
+#include "check/near/near_sum.h"
 #include "check/base/parallel.h"
 #include "check/kernel/place.h"
 #include "check/kernel/smooth.h"
@@ -247,10 +247,7 @@ expect_inside(const pass *a, size_t s, bool known, const integer *r)
       continue;
     if (put_off(a, known, r))
       return;
-    expect(a->p->net->smooth->inside(st->of, argument(a->p, st, e), st->still), "node %zu '%s' (%s): %s", st->place,
-           st->name, st->op,
-           function_jumps(st->of) ? "an argument that parameters move is where the function jumps, or it is too large"
-                                  : "an argument is 0, or below, where it is not smooth");
+    expect_domain(a->p, s, e);
   }
 }
 
@@ -350,64 +347,6 @@ by_near_values(void *of, size_t sample)
     identities_forget(v->p, sample);
 }
 
-/* No operator makes a window of padding alone, or a product of anything but entries. */
-static void
-expect_entries(const step *st)
-{
-  for (size_t row = 0; row < st->n_sources && (st->kind == WINDOW || st->kind == PRODUCT); row += st->width) {
-    size_t n = 0;
-    for (size_t i = row; i < row + st->width; i++)
-      n += st->sources[i].step < PADDING;
-    expect(st->kind == WINDOW ? n > 0 : n == st->width && n % 2 == 0, "node %zu: a window or a product without entries",
-           st->place);
-  }
-}
-
-static void
-point_begin(point *p)
-{
-  network *net = p->net;
-  expect(net->smooth != NULL || p->loss != LOSS_CE, "cross entropy, and no rules for it");
-  p->y = allocate(net->n_steps, sizeof *p->y);
-  p->place = allocate(net->n_steps, sizeof *p->place);
-  window_begin(p);
-  for (size_t s = 0; s < net->n_steps; s++) {
-    step *st = &net->steps[s];
-    p->y[s] = allocate(entries(p, s), sizeof *p->y[s]);
-    if (st->kind == PIECEWISE || st->kind == WINDOW)
-      p->place[s] = allocate(entries(p, s), sizeof **p->place);
-    for (size_t e = 0; p->place[s] != NULL && e < entries(p, s); e++)
-      p->place[s][e] = NONE;
-    expect(net->smooth != NULL || !(st->length > 0 || st->kind == OVER_ROOT || st->kind == FUNCTION),
-           "node %zu: a smooth step, and no rules for it", st->place);
-    if (st->kind == OVER_ROOT)
-      net->smooth->root_prepare(st);
-    expect_entries(st);
-    rows_prepare(st);
-    reads_prepare(st);
-    for (size_t i = 0; i < st->n_factors; i++)
-      st->varies = st->varies || (st->factors[i].w != NULL && st->factors[i].w->wrt);
-    for (size_t i = 0; i < st->n_sources; i++)
-      st->varies = st->varies || (st->sources[i].step < PADDING && net->steps[st->sources[i].step].varies);
-    st->still = !st->varies;
-    if (st->kind == FUNCTION && function_jumps(st->of)) /* inside its domain it is constant */
-      st->varies = false;
-  }
-}
-
-/* Marks what a kink, a window or a domain depends on. */
-static void
-mark_asked(const point *p)
-{
-  for (size_t s = p->net->n_steps; s-- > 0;) {
-    step *st = &p->net->steps[s];
-    st->asked = st->asked || p->place[s] != NULL || (st->kind == FUNCTION && function_has_domain(st->of));
-    for (size_t i = 0; i < st->n_reads && st->asked; i++)
-      if (st->reads[i] != NONE)
-        p->net->steps[st->reads[i]].asked = true;
-  }
-}
-
 static void
 more_bits(const network *net)
 {
@@ -428,12 +367,10 @@ has_lines(const network *net)
 }
 
 void
-point_evaluate(point *p)
+near_places(point *p)
 {
   size_t apart = p->net->apart, open = apart;
   evaluation v = {p, allocate(apart, sizeof(bool)), false};
-  point_begin(p);
-  mark_asked(p);
   for (size_t b = 0; b < apart; b++)
     v.open[b] = true;
   if (p->net->rough != NULL)
@@ -451,5 +388,4 @@ point_evaluate(point *p)
       open += v.open[b];
   }
   free(v.open);
-  touches_number(p);
 }

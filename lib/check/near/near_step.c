@@ -1,6 +1,6 @@
 /* Factors as integers: in units of 2^-shift, rounded down, at most `slack` from the true ones; the largest |m| of a row add up
  * to norm. */
-#include "check/kernel/near_step.h"
+#include "check/near/near_step.h"
 #include "check/base/allocate.h"
 
 #include <limits.h>
@@ -61,25 +61,6 @@ near_put(const point *p, near *v, size_t e, const interval *y)
   fixed(&z, &y->hi, p->net->near_bits, true);
   mpz_sub(&z, &z, c);
   larger(&v->r, &z);
-}
-
-void
-reads_prepare(step *st)
-{
-  st->n_reads = 0;
-  st->reads = NULL;
-  for (size_t i = 0, last = PADDING; i < st->n_sources; i++) {
-    size_t from = st->sources[i].step, k = 0;
-    if (from == last || from == PADDING)
-      continue;
-    while (k < st->n_reads && st->reads[k] != from)
-      k++;
-    if (k == st->n_reads) {
-      st->reads = grow(st->reads, st->n_reads, sizeof *st->reads);
-      st->reads[st->n_reads++] = from;
-    }
-    last = from;
-  }
 }
 
 /* The factor, of OVER_ROOT an interval. A weight alone is read where it is, others are put into room. */

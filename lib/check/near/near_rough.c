@@ -6,7 +6,7 @@
  * |x|, for what was cut, and a little. M is the sum of |w| (r + |x| e), e = (n + 8) 2^-52, in doubles, which loses (n + 3) 2^-53 of itself
  * at most. So M and e M are more than all of it. What products lose that underflow is less than LEAST. Numbers that doubles do not hold are
  * NaN, and decide nothing. */
-#include "check/rough/near_rough.h"
+#include "check/near/near_rough.h"
 #include "check/base/allocate.h"
 #include "check/base/limit.h"
 #include "check/base/span.h"

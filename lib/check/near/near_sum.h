@@ -1,8 +1,8 @@
 /* Sums of near values: of a LINEAR step, of OVER_ROOT, and of products. */
-#ifndef CLARKE_KERNEL_NEAR_SUM_H
-#define CLARKE_KERNEL_NEAR_SUM_H
+#ifndef CLARKE_NEAR_SUM_H
+#define CLARKE_NEAR_SUM_H
 
-#include "check/kernel/near_step.h"
+#include "check/near/near_step.h"
 
 /* Fills v[s] of a step of sums, and of one of products of entries, whose sources are known; for a sample, or all samples
  * when they are coupled. */
