@@ -24,7 +24,7 @@ enum { BLOCK = 1 << 26 };
 static struct {
   char *block;
   size_t used, most;
-  bool open;
+  bool open, read; /* read: lines were */
   jmp_buf back;
   outcome result;
   char why[512];
@@ -131,6 +131,22 @@ attempt(void (*work)(void *of), void *of)
     work(of);
 }
 
+/* What is left of the line at which a proof failed, be it taken apart or not: its last character is made the end of a word, and read. */
+static void
+drop_line(void)
+{
+  while (more_words())
+    next_word();
+  do
+    unread_word("");
+  while (!more_words());
+  *(char *)next_word() = '\0';
+  do
+    unread_word("");
+  while (!more_words());
+  next_word();
+}
+
 outcome
 judge(void (*work)(void *of), void *of, const char **why)
 {
@@ -139,8 +155,8 @@ judge(void (*work)(void *of), void *of, const char **why)
     session_set_bits(bits);
     session.open = true;
     attempt(work, of);
-    while (more_words()) /* of the line that failed */
-      next_word();
+    if (session.read)
+      drop_line();
     session.open = false;
     if (session.result != UNDECIDED)
       break;
@@ -159,4 +175,5 @@ judge_lines(const char *lines)
   sha256((bytes){(unsigned char *)text, n}, hex);
   sprintf(text + n, "end %s\n", hex);
   lines_begin((bytes){(unsigned char *)text, strlen(text)});
+  session.read = true;
 }

@@ -210,25 +210,30 @@ pieces_derivative(flow *w, size_t s, size_t f, size_t b)
     to[in->w] += x;
 }
 
-/* What AD takes of a tie: the first or the last, and of a mean all. */
-static void
-tie_derivative(flow *w, size_t s, size_t f, size_t b, const spot *at)
+/* What AD takes of a tied term: all of the first or the last, and of a mean its share. */
+static double
+tie_share(const plain_tape *t, const spot *at, size_t i)
 {
-  const plain_tape *t = w->of->t;
-  const plain_step *st = &t->step[s];
+  const plain_step *st = &t->step[at->step];
   const double shared = t->shared[st->op];
   size_t n = 0, first = TAPE_WIDTH, last = 0;
 
-  for (size_t i = 0; i < st->width; i++)
-    if (at->tied[i]) {
+  for (size_t j = 0; j < st->width; j++)
+    if (at->tied[j]) {
       n++;
-      first = first == TAPE_WIDTH ? i : first;
-      last = i;
+      first = first == TAPE_WIDTH ? j : first;
+      last = j;
     }
+  return !at->tied[i] ? 0 : shared / (double)n + (i == (t->ties[st->op] == TIE_LAST ? last : first) ? 1 - shared : 0);
+}
+
+static void
+tie_derivative(flow *w, size_t s, size_t f, size_t b, const spot *at)
+{
+  const plain_step *st = &w->of->t->step[s];
+
   for (size_t i = 0; i < st->width; i++)
-    if (at->tied[i])
-      add_times(w->d[s][at->entry], shared / (double)n + (i == (t->ties[st->op] == TIE_LAST ? last : first) ? 1 - shared : 0),
-                read_derivative(w, &st->term[f][i], b));
+    add_times(w->d[s][at->entry], tie_share(w->of->t, at, i), read_derivative(w, &st->term[f][i], b));
 }
 
 static void
@@ -365,6 +370,49 @@ truth_slope(const truth *of, size_t k, int side)
   const double x = read_value(of, &st->term[f][0], at->entry % of->t->batch);
 
   return side == AD_SIDE ? ad_slope(of->t, st, f, at->kink, x) : piece_slope(of->t, st, f, at->kink + (size_t)side, x);
+}
+
+double
+truth_share(const truth *of, size_t k, int side, size_t i)
+{
+  const spot *at = &of->spot[k];
+
+  if (!at->window)
+    return truth_slope(of, k, side);
+  return side == AD_SIDE ? tie_share(of->t, at, i) : (int)i == side;
+}
+
+bool
+truth_constant(const truth *of, size_t k)
+{
+  const spot *at = &of->spot[k];
+  const plain_step *st = &of->t->step[at->step];
+  bool all = true;
+
+  for (size_t i = 0; i < st->width; i++)
+    if (!at->window || at->tied[i])
+      all = all && read_degree(of, &st->term[at->entry / of->t->batch][i], at->entry % of->t->batch) == 0;
+  return all;
+}
+
+bool
+truth_behind(const truth *of, size_t k, size_t j)
+{
+  const plain_tape *t = of->t;
+  bool marked[TAPE_STEPS][MOST_ENTRIES] = {{false}}, reads = false;
+
+  for (size_t s = of->spot[j].step; s <= of->spot[k].step; s++)
+    for (size_t e = 0; e < t->step[s].n * t->batch; e++) {
+      for (size_t i = 0; i < t->step[s].width; i++) {
+        const plain_term *in = &t->step[s].term[e / t->batch][i];
+
+        marked[s][e] |= in->step >= 0 && marked[in->step][(size_t)in->from * t->batch + e % t->batch];
+      }
+      if (s == of->spot[k].step && e == of->spot[k].entry)
+        reads = marked[s][e];
+      marked[s][e] |= s == of->spot[j].step && e == of->spot[j].entry;
+    }
+  return reads;
 }
 
 bool

@@ -49,8 +49,13 @@ answer truth_in_clarke(const truth *of);
 size_t truth_rows(const truth *of, const int *side, size_t k, double row[][TAPE_WEIGHTS]);
 /* Of one side beside another, which is a tied term (of a kink: whatever): false where it is 0. */
 bool truth_row(const truth *of, const int *side, size_t k, int other, double *row);
+/* Is spot k's argument, or what is tied there, constant whatever the sides? Does it read what spot j makes? */
+bool truth_constant(const truth *of, size_t k);
+bool truth_behind(const truth *of, size_t k, size_t j);
 /* The slope of a kink on a side, left or right; -1: AD's. */
 double truth_slope(const truth *of, size_t k, int side);
+/* What a side makes of term i: a kink's slope, or of a window 1 for the largest; side -1: what AD does. */
+double truth_share(const truth *of, size_t k, int side, size_t i);
 void truth_gradient(const truth *of, const int *side, double *gradient); /* the loss's */
 /* Can n rows be positive at once? */
 answer truth_feasible(double row[][TAPE_WEIGHTS], size_t n, size_t dimension);

@@ -44,11 +44,13 @@ QUICK = ["-O0", "-Werror=incompatible-pointer-types", "-Werror=int-conversion"]
 ORDER = ["evidence", "mix", "hull", "separator", "bound", "simplex", "zone", "question", "names", "jacobian", "place", "window",
          "cell", "point", "gradient", "adjoint", "behind", "evaluate", "identity", "factor", "near", "near_step", "near_sum",
          "steps", "statement", "tape"]
+IN_PROCESS = "-Wl,--wrap=leave,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free"
 # The tests: their files, words for them, options of the linker.
 PROGRAMS = {
     "evidence": (["test_evidence.c"], [], []),
+    "lines": (["test_lines.c", "forge_tape_draw.c", "forge_tape_judge.c"], [], [IN_PROCESS]),
     "forge": ([f"forge_tape{part}.c" for part in ("", "_draw", "_evidence", "_judge", "_truth")], ["400", "3"],
-              ["-Wl,--wrap=leave,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free"]),
+              [IN_PROCESS]),
     "near": (["test_near.c", "small_world.c"], [], []),
     "sizes": (["test_sizes.c", "small_world.c"], [], []),
     "places": (["test_places.c", "small_world.c"], [], []),

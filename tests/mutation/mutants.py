@@ -27,6 +27,8 @@ TYPES = re.compile(r"^(?:static|const|struct|enum|union|typedef|extern|void|bool
                    r"u?int\d+_t|mp[qz]_t|ar[bf]_t|fmp[qz]_t|goto|else|do|case|default)$")
 # Heads of statements; and what takes its arguments in any order.
 UNSWAPPED = ("if", "for", "while", "switch", "return", "sizeof", "allocate", "grow")
+# The last two may be given in either order.
+COMMUTE = re.compile(r"^(?:mp[qz]_(?:add|mul|equal)|strcmp|memcmp|interval_mul)$")
 
 
 @dataclass(frozen=True)
@@ -267,7 +269,7 @@ class Finder:
             else:
                 given[-1].append(t)
         if end - i > 2 and all(given) and not any(t.text in "([{" for argument in given for t in argument):
-            for one, other in zip(given, given[1:]):
+            for one, other in list(zip(given, given[1:]))[:-1 if COMMUTE.match(self.tokens[i].text) else None]:
                 (start, middle), (begin, stop) = span(one), span(other)
                 self.add("arguments swapped", start, stop, self.text(begin, stop) + self.text(middle, begin) + self.text(start, middle))
 
