@@ -180,6 +180,8 @@ draw_statement(plain_tape *t, uint64_t *state)
     for (size_t k = 0; k < 2; k++) {
       t->takes[o][k] = one_in(state, 3) ? (one_in(state, 2) ? TAKES_LEFT : TAKES_RIGHT) : TAKES_NUMBER;
       t->slope[o][k] = numbers[draw_below(state, 7)];
+      if (one_in(state, 3)) /* the mean of both sides' */
+        t->slope[o][k] = (slopes[o][k + 1] + (o == 2 ? t->w[t->n_moving] : slopes[o][k])) / 2;
     }
   for (size_t o = 0; o < TIED; o++) {
     t->ties[o] = (tie)draw_below(state, 4);
@@ -200,7 +202,7 @@ tape_draw(plain_tape *t, uint64_t *state)
   t->n_weights = t->n_moving + 1;
   for (size_t i = 0; i < t->n_moving; i++)
     t->w[i] = origin ? 0 : numbers[draw_below(state, 6)];
-  t->w[t->n_moving] = numbers[1 + draw_below(state, 5)];
+  t->w[t->n_moving] = one_in(state, 3) ? 0.5 : numbers[1 + draw_below(state, 5)];
   add_step(t, PLAIN_INPUT, 1 + draw_below(state, 2), 0);
   for (size_t i = 0; i < t->batch * t->step[0].n; i++)
     t->x[i] = draw_coefficient(state);

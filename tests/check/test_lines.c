@@ -97,6 +97,51 @@ static void make_exp_last(plain_tape *t) { make_exp(t, 0, 1, false); }
 static void make_exp_behind(plain_tape *t) { make_exp(t, 1, 0, true); }
 static void make_exp_chain(plain_tape *t) { make_exp(t, 1, 1, true); }
 
+/* relu(p(w0)), of p PRelu with the slope 1/2 on its left. */
+static void
+make_leaky(plain_tape *t)
+{
+  begin(t);
+  t->w[2] = 0.5;
+  add_relu(t, 1);
+  t->step[2].op = 2;
+  t->step[2].term[0][0].w = 2;
+  add_relu(t, 1);
+  add(t, PLAIN_SUM, 1, 1);
+}
+
+/* relu(w0) - relu(-w0) + 0 relu(w1): the slopes 1 make its derivative 2. */
+static void
+make_twice(plain_tape *t)
+{
+  begin(t);
+  for (size_t i = 0; i < 2; i++)
+    t->step[1].term[1][i].coef = t->step[1].term[1][i].w = 0;
+  t->step[1].term[1][0].coef = -1;
+  t->step[1].term[2][0] = (plain_term){1, 1, 0, 0};
+  t->step[1].term[2][1].coef = 0;
+  add_relu(t, 3);
+  plain_step *st = add(t, PLAIN_SUM, 1, 3);
+  st->term[0][1].coef = -1;
+  st->term[0][2].coef = 0;
+}
+
+/* max(w0, -w0, w1) - max(-w0, w0): the first ones make its derivative 2 by w0, which is 1 at most. */
+static void
+make_ties(plain_tape *t)
+{
+  make_twice(t);
+  t->n_steps = 2;
+  add(t, PLAIN_LARGEST, 1, 3)->op = 1;
+  plain_step *st = add(t, PLAIN_LARGEST, 1, 2);
+  st->op = 1;
+  st->term[0][0] = (plain_term){1, -1, 1, 1};
+  st->term[0][1] = (plain_term){1, -1, 1, 0};
+  st = add(t, PLAIN_SUM, 1, 2);
+  st->term[0][0] = (plain_term){1, -1, 2, 0};
+  st->term[0][1] = (plain_term){-1, -1, 3, 0};
+}
+
 /* exp(relu(w0) + 0 max(w0, w1, w0 - w1)) */
 static void
 make_exp_window(plain_tape *t)
@@ -198,6 +243,7 @@ static void label_ignored(point *p) { labels(p, -100, -100); }
 static void label_real(point *p) { labels(p, 0, 0); ((tensor *)p->target)->real = true; }
 static void label_row(point *p) { target(p, 2, 1, 1)->real = false; }
 static void in_time(point *p) { p->net->steps[2].turn = 3; }
+static void at_first(point *p) { p->net->steps[2].turn = 1; }
 static void named(point *p) { p->net->steps[2].name = "here"; }
 static void output_cube(point *p) { labels(p, 0, 0); p->net->rank = 3; p->net->dims[2] = 1; }
 static void other_is_none(point *p) { p->net->tensors[1]->weight = false; }
@@ -338,6 +384,7 @@ static const lined inside[] = {
   {make_two, NULL, HALF "evidence mix 1\nmix Gemm_1 1/2\n", "no such node"},
   {make_two, NULL, HALF "evidence mix 1\nmix Relu_2%403 1/2\n", "no such node"},
   {make_two, in_time, HALF "evidence mix 1\nmix Relu_2%403 1/2\n" BOTH, NULL},
+  {make_two, at_first, HALF "evidence mix 1\nmix Relu_2%401 1/2\n" BOTH, NULL},
   {make_two, in_time, HALF "evidence mix 1\nmix Relu_2%402 1/2\n", "no such node"},
   {make_two, in_time, HALF MIX, "no such node"},
   {make_two, named, HALF MIX, "no such node"},
@@ -369,6 +416,10 @@ static const lined inside[] = {
    CELL("1/2", "----") MOVE("w add -1"), NULL},
   {make_exp_chain, NULL, WHO("sum", "w") RELU("1/2") "touched 4\n" HULL("2") CELL("1/2", "++++") MOVE("w add 1")
    CELL("1/2", "----") MOVE("w add -1"), "not rational"},
+  {make_leaky, NULL, WHO("sum", "w") "proxy PRelu 0 3/4\n" RELU("1/2") TWO HULL("2") CELL("1/2", "++") MOVE("w at 0 1")
+   CELL("1/2", "--") MOVE("w at 0 -1"), "is not AD's output"},
+  {make_leaky, NULL, WHO("sum", "w") "proxy PRelu 0 3/4\n" RELU("1/2") TWO HULL("2") CELL("3/8", "++") MOVE("w at 0 1")
+   CELL("5/8", "--") MOVE("w at 0 -1"), NULL},
   {make_exp_window, NULL, WHO("sum", "w") RELU("1/2") "tie ReduceMax first\n" TWO HULL("2") CELL("1/2", "+c") MOVE("w at 0 1\nmove w at 1 -1")
    CELL("1/2", "-b") MOVE("w at 0 -1\nmove w at 1 1"), NULL},
   {make_two, NULL, HALF HULL("0"), "one cell or more"},
@@ -383,11 +434,97 @@ static const lined inside[] = {
    CELL("1/2", "c") MOVE("w at 1 -1")), NULL},
 };
 
+#define THREE WHO("sum", "w") RELU("1") "touched 3\n"
+#define V "v w 0 1\n"
+#define DEAD "dead 2\nu 0 1\nu 1 1\n"
+#define TREE "tree\nbranch 0\nbranch 1\n" DEAD "leaf\nbranch 1\nleaf\n" DEAD
+#define BY THREE "evidence separator\n"
+#define FORK BY V "tree\nbranch 0\nbranch 1\n"
+#define BOUND THREE "evidence bound\n"
+#define TIES WHO("sum", "w") "tie ReduceMax first\ntouched 2\n"
+#define TIED_FORK TIES "evidence separator\n" V "tree\nbranch 0\nbranch 1\n"
+#define DEAD_TIES "dead 2\nu 0 b 1\nu 1 b 1\n"
+#define TIED_REST "leaf\nbranch 1\nleaf\nleaf\nbranch 1\nleaf\nleaf\n"
+
+static const lined outside[] = {
+  {make_twice, NULL, BY V TREE, NULL},
+  {make_twice, NULL, BY "v w 0 1/3\n" TREE, NULL},
+  {make_twice, NULL, BY "v w 0 -1\n" TREE, "not separated"},
+  {make_twice, NULL, BY "v w 0 0\n" TREE, "nonzero entries of parameters in wrt"},
+  {make_twice, NULL, BY "v w 2 1\n" TREE, "nonzero entries of parameters in wrt"},
+  {make_twice, NULL, BY "v c 0 1\n" TREE, "nonzero entries of parameters in wrt"},
+  {make_twice, NULL, BY "v d 0 1\n" TREE, "no parameter 'd'"},
+  {make_twice, NULL, BY V "v w 1 1\n" TREE, "has not been branched on, and moves along v"},
+  {make_twice, NULL, BY "v w 1 1\n" V TREE, "in order, are expected"},
+  {make_twice, NULL, BY V V TREE, "in order, are expected"},
+  {make_twice, NULL, WHO("sum", "w c") RELU("1") "touched 3\nevidence separator\n" V "v c 0 1\n" TREE, NULL},
+  {make_twice, NULL, WHO("sum", "c w") RELU("1") "touched 3\nevidence separator\n" V "v c 0 1\n" TREE, "in order, are expected"},
+  {make_twice, NULL, BY TREE, "'v' is expected"},
+  {make_twice, NULL, FORK DEAD "leaf\nbranch 1\nleaf\nbranch 2\n" DEAD DEAD, NULL},
+  {make_twice, NULL, BY V "tree\nbranch 3\n", "a branch on a touched kink after those above"},
+  {make_twice, NULL, BY V "tree\nbranch 0\nbranch 0\n", "a branch on a touched kink after those above"},
+  {make_twice, NULL, BY V "tree\nbranch 1\nbranch 0\n", "a branch on a touched kink after those above"},
+  {make_twice, NULL, BY V "tree\nbranch 0\nbranch 1\n" DEAD "branch 2\nleaf\nleaf\nbranch 2\nbranch 1\n", "after those above"},
+  {make_twice, NULL, FORK "dead 0\n", "a combination of no kinks"},
+  {make_twice, NULL, FORK "dead 2\nu 0 1\nu 3 1\n", "there is no touched kink 3"},
+  {make_twice, NULL, FORK "dead 2\nu 0 1\nu 2 1\n", "touched kink 2 (node 2 '', feature 2, sample 0) has not been branched on"},
+  {make_twice, NULL, FORK "dead 2\nu 1 1\nu 0 1\n", "touched kinks in increasing order"},
+  {make_twice, NULL, FORK "dead 2\nu 0 1\nu 0 1\n", "touched kinks in increasing order"},
+  {make_twice, NULL, FORK "dead 2\nu 0 0\nu 1 1\n", "positive values are expected"},
+  {make_twice, NULL, FORK "dead 2\nu 0 -1\nu 1 -1\n", "positive values are expected"},
+  {make_twice, NULL, FORK "dead 2\nu 0 2\nu 1 1\n", "the combination of the derivatives is not zero"},
+  {make_twice, NULL, FORK "dead 1\nu 0 1\n", "the combination of the derivatives is not zero"},
+  {make_twice, NULL, FORK DEAD DEAD, "the combination of the derivatives is not zero"},
+  {make_twice, NULL, FORK "branch 2\n" DEAD "dead 2\nu 0 1\nu 1 1\nleaf\nbranch 1\nleaf\n" DEAD, NULL},
+  {make_twice, NULL, FORK "branch 2\ndead 3\nu 0 1\nu 1 1\nu 2 1\n", "the combination of the derivatives is not zero"},
+  {make_twice, NULL, FORK "twig\n", "'leaf' is expected"},
+  {make_twice, NULL, BY V TREE "leaf\n", "'end' is expected"},
+  {make_twice, NULL, THREE "evidence ad\n", "'ad' does not prove not-in-clarke"},
+  {make_twice, NULL, THREE "evidence hull 1\n", "'hull' does not prove not-in-clarke"},
+  /* bounds: in any order, and kinks that take their sides with others */
+  {make_twice, NULL, BOUND V TREE, NULL},
+  {make_twice, NULL, BOUND V "tree\nbranch 1\nbranch 0\ndead 2\nu 0 1\nu 1 1\nleaf\nbranch 0\nleaf\n" DEAD, NULL},
+  {make_twice, NULL, BOUND V "tree\nbranch 1\nbranch 1\n", "a branch on a touched kink after those above"},
+  {make_twice, NULL, BOUND V "opposite 0 1\ntree\nleaf\n", NULL},
+  {make_twice, NULL, BOUND "v w 0 -1\nopposite 0 1\ntree\nleaf\n", "not separated"},
+  {make_twice, NULL, BOUND V "tree\nleaf\n", "AD's output is not separated from these cells"},
+  {make_twice, NULL, BOUND V "opposite 0 1\ntree\nbranch 0\nleaf\nleaf\n", NULL},
+  {make_twice, NULL, BOUND V "opposite 0 1\ntree\nbranch 1\nleaf\nleaf\n", "a branch on a touched kink after those above"},
+  {make_twice, NULL, BOUND V "parallel 0 1\ntree\nleaf\n", "is not parallel to 0"},
+  {make_twice, NULL, BOUND V "opposite 0 2\ntree\nleaf\n", "is not opposite to 0"},
+  {make_twice, NULL, BOUND V "opposite 0 0\n", "touched kinks in increasing order, each once"},
+  {make_twice, NULL, BOUND V "opposite 1 0\n", "touched kinks in increasing order, each once"},
+  {make_twice, NULL, BOUND V "opposite 0 3\n", "touched kinks in increasing order, each once"},
+  {make_twice, NULL, BOUND V "opposite 0 1 1\n", "touched kinks in increasing order, each once"},
+  {make_twice, NULL, BOUND V "opposite 3 4\n", "touched kinks in increasing order are expected"},
+  {make_twice, NULL, BOUND V "opposite 0 1\nopposite 0 1\n", "touched kinks in increasing order are expected"},
+  {make_twice, NULL, BOUND V "opposite 0 1\nopposite 1 2\n", "touched kinks in increasing order are expected"},
+  {make_twice, NULL, BOUND V "opposite 0 1\nparallel 0 1\n", "'tree' is expected"},
+  /* windows */
+  {make_ties, NULL, TIED_FORK DEAD_TIES TIED_REST, NULL},
+  {make_ties, NULL, TIED_FORK "dead 2\nu 0 a 1\nu 1 b 1\n", "'a' is not another option than the one taken"},
+  {make_ties, NULL, TIED_FORK "dead 2\nu 0 bb 1\nu 1 b 1\n", "'bb' is not another option than the one taken"},
+  {make_ties, NULL, TIED_FORK "dead 2\nu 0 d 1\nu 1 b 1\n", "has no side 'd'"},
+  {make_ties, NULL, TIED_FORK "dead 2\nu 0 1\nu 1 b 1\n", "has no side '1'"},
+  {make_ties, NULL, TIED_FORK "dead 2\nu 0 c 1\nu 1 b 1\n", "the combination of the derivatives is not zero"},
+  {make_ties, NULL, TIED_FORK "dead 3\nu 0 c 1\nu 0 b 1\nu 1 b 1\n", "touched kinks in increasing order"},
+  {make_ties, NULL, TIED_FORK "leaf\n", "not separated"},
+  {make_ties, NULL, TIED_FORK DEAD_TIES "leaf\nbranch 1\nleaf\nleaf\n", "'leaf' is expected"},
+  {make_ties, NULL, TIED_FORK DEAD_TIES TIED_REST "leaf\n", "'end' is expected"},
+  {make_ties, NULL, TIES "evidence separator\n" V "tree\nbranch 0\nleaf\n", "touched kink 1 (node 3 '', feature 0, sample 0) has not been branched on, and moves"},
+  {make_ties, NULL, TIES "evidence bound\n" V "tree\nbranch 1\nbranch 0\n" DEAD_TIES "leaf\nleaf\nleaf\n", NULL},
+  {make_ties, NULL, TIES "evidence bound\n" V "tree\nbranch 1\nbranch 0\nleaf\n", "not separated"},
+  {make_ties, NULL, TIES "evidence bound\n" V "tree\nbranch 1\nleaf\n", "not separated"},
+  {make_ties, NULL, TIES "evidence bound\n" V "opposite 0 1\n", "windows have no opposite"},
+  {make_ties, NULL, TIES "evidence bound\n" V "parallel 0 1\n", "touched kink 1 (node 3 '', feature 0, sample 0) is of another kind than 0"},
+};
+
 /* ---- Judgement */
 
 typedef struct {
   const lined *of;
   const char *verdict;
+  size_t kinds;
 } question;
 
 static void
@@ -401,13 +538,13 @@ answer(void *of)
   if (q->of->change != NULL)
     q->of->change(p);
   judge_lines(q->of->lines);
-  check_output(p, q->verdict, evidence_kinds, N_EVIDENCE);
+  check_output(p, q->verdict, evidence_kinds, q->kinds);
 }
 
 static void
 expect_said(const lined *of, const char *verdict)
 {
-  question q = {of, verdict};
+  question q = {of, verdict, N_EVIDENCE};
   const char *why;
   const outcome how = judge(answer, &q, &why);
 
@@ -426,6 +563,24 @@ END_TEST
 START_TEST(lines_about_a_combination)
 {
   expect_said(&inside[_i], "in-clarke");
+}
+END_TEST
+
+START_TEST(lines_about_what_is_outside)
+{
+  expect_said(&outside[_i], "not-in-clarke");
+}
+END_TEST
+
+/* A kind that is not handed down is none. */
+START_TEST(kinds_are_handed_down)
+{
+  const lined of = {make_twice, NULL, BOUND V TREE, NULL};
+  question q = {&of, "not-in-clarke", N_EVIDENCE - 1};
+  const char *why;
+
+  ck_assert_int_eq(judge(answer, &q, &why), FAILED);
+  ck_assert_str_eq(why, "'bound' does not prove not-in-clarke");
 }
 END_TEST
 
@@ -482,6 +637,8 @@ main(void)
 
   tcase_add_loop_test(tests, lines_about_a_limit_of_gradients, 0, (int)(sizeof cases / sizeof *cases));
   tcase_add_loop_test(tests, lines_about_a_combination, 0, (int)(sizeof inside / sizeof *inside));
+  tcase_add_loop_test(tests, lines_about_what_is_outside, 0, (int)(sizeof outside / sizeof *outside));
+  tcase_add_test(tests, kinds_are_handed_down);
   tcase_add_loop_test(tests, what_is_proved_is_said, 0, (int)(sizeof words / sizeof *words));
   return run_tests();
 }
