@@ -16,6 +16,15 @@ typedef struct {
   size_t n_x, *x;          /* by entry of the argument: its instruction; CLARKE_NONE: padding, no term of any sum */
 } clarke_block;
 
+/* A normalization over all samples, left whole as well: its results, INPUT instructions in a group of their own, are filled for all
+ * samples at once. It is replayed as the instructions of one sample's would be, of which each group has the entries of all
+ * samples, those of the first before those of the second. */
+typedef struct {
+  size_t first, n;         /* its results */
+  size_t *x;               /* by entry of the argument: its instruction */
+  const clarke_step *step; /* the graph's */
+} clarke_coupling;
+
 /* The terms of a result: of term i the entries weight + i weight_step of the matrix, and x + i x_step of the argument. */
 typedef struct {
   size_t weight, weight_step, x, x_step;

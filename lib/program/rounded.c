@@ -110,7 +110,7 @@ run(clarke_machine *m, clarke_rounded *r, mpq_t *at, clarke_error *err)
   clarke_status status = CLARKE_OK;
 
   clarke_machine_input(m, at);
-  clarke_machine_forward(m);
+  clarke_machine_forward(m, 0, m->p->n);
   clarke_machine_runs(m);
   for (size_t k = 0; k < r->n_values && status == CLARKE_OK; k++) {
     r->value[k] = m->value[m->p->output[k]];
@@ -135,7 +135,7 @@ clarke_rounded_values(clarke_rounded *r, const clarke_code *p, mpq_t *at, clarke
     status = clarke_no_memory(err);
   if (status == CLARKE_OK) {
     clarke_machine_input(&m, at);
-    clarke_machine_forward(&m);
+    clarke_machine_forward(&m, 0, p->n);
     for (size_t k = 0; k < r->n_values; k++)
       r->value[k] = m.value[p->output[k]];
   }

@@ -264,26 +264,43 @@ clarke_machine_seed(clarke_machine *m, size_t instruction, double adjoint)
   clarke_machine_add(m, &m->adjoint[instruction], &m->reached[instruction], adjoint);
 }
 
-/* In the order of the inputs in wrt. */
 clarke_status
-clarke_machine_backward(clarke_machine *m, double *gradient, clarke_error *err)
+clarke_machine_undo(clarke_machine *m, size_t begin, size_t end, clarke_error *err)
 {
   clarke_status status = CLARKE_OK;
-  size_t n = 0, blocks = m->n_blocks;
+  size_t blocks = m->n_blocks;
 
-  for (size_t end = m->p->n; end > 0 && status == CLARKE_OK; end = m->start[end - 1]) {
-    const size_t start = m->start[end - 1];
-
+  while (blocks > 0 && m->block[blocks - 1].first >= end)
+    blocks--;
+  for (size_t start; end > begin && status == CLARKE_OK; end = start) {
+    start = m->start[end - 1];
     if (blocks > 0 && m->block[blocks - 1].first == start)
       clarke_machine_block_backward(m, --blocks);
     else
       status = undo_run(m, start, end, err);
   }
+  return status;
+}
+
+/* In the order of the inputs in wrt. */
+void
+clarke_machine_gradient(const clarke_machine *m, double *gradient)
+{
+  size_t n = 0;
+
   for (size_t k = 0; k < m->p->n_inputs; k++)
     for (size_t j = 0; m->p->input[k].wrt && j < m->p->input[k].n; j++) {
       size_t i = m->p->input[k].first + j;
 
       gradient[n++] = m->reached[i] ? m->adjoint[i] : 0;
     }
+}
+
+clarke_status
+clarke_machine_backward(clarke_machine *m, double *gradient, clarke_error *err)
+{
+  const clarke_status status = clarke_machine_undo(m, 0, m->p->n, err);
+
+  clarke_machine_gradient(m, gradient);
   return status;
 }

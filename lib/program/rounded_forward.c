@@ -171,11 +171,13 @@ clarke_machine_input(clarke_machine *m, mpq_t *at)
 }
 
 void
-clarke_machine_forward(clarke_machine *m)
+clarke_machine_forward(clarke_machine *m, size_t from, size_t to)
 {
   size_t block = 0;
 
-  for (size_t i = 0; i < m->p->n; i++) {
+  while (block < m->n_blocks && m->block[block].first < from)
+    block++;
+  for (size_t i = from; i < to; i++) {
     if (block < m->n_blocks && m->block[block].first == i)
       clarke_machine_block_forward(m, block++);
     m->value[i] = value_of(m, i);

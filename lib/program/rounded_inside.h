@@ -32,9 +32,9 @@ void clarke_machine_clear(clarke_machine *m);
 
 /* --- rounded_forward.c --- */
 
-/* The inputs' entries; all other values from these. */
+/* The inputs' entries; the other values from these: of the instructions from `from` to `to`, those before being known. */
 void clarke_machine_input(clarke_machine *m, mpq_t *at);
-void clarke_machine_forward(clarke_machine *m);
+void clarke_machine_forward(clarke_machine *m, size_t from, size_t to);
 
 /* A product with a constant, none when that is 1 or -1. */
 double clarke_machine_times(clarke_machine *m, const mpq_t coef, double x);
@@ -56,6 +56,9 @@ void clarke_machine_runs(clarke_machine *m);
 void clarke_machine_unreach(clarke_machine *m);
 void clarke_machine_seed(clarke_machine *m, size_t instruction, double adjoint);
 clarke_status clarke_machine_backward(clarke_machine *m, double *gradient, clarke_error *err);
+/* Its two halves: the runs from `end` back to `begin`, where one begins; what the inputs' entries in wrt were given. */
+clarke_status clarke_machine_undo(clarke_machine *m, size_t begin, size_t end, clarke_error *err);
+void clarke_machine_gradient(const clarke_machine *m, double *gradient);
 
 /* *total += x, rounded; the first time it is x itself. */
 static inline void
@@ -89,5 +92,44 @@ size_t clarke_machine_turn(size_t n, size_t turn, bool first_is_one);
 void clarke_machine_block_forward(clarke_machine *m, size_t block); /* computes the block's results */
 /* What its results' adjoints give to its argument and its matrix. */
 void clarke_machine_block_backward(clarke_machine *m, size_t block);
+
+/* --- rounded_coupling.c --- */
+
+/* What the machine has of one of several samples. */
+typedef struct {
+  double *value, *adjoint;
+  bool *reached;
+} clarke_machine_room;
+
+/* The machine computes in this room. */
+static inline void
+clarke_machine_enter(clarke_machine *m, const clarke_machine_room *room)
+{
+  m->value = room->value;
+  m->adjoint = room->adjoint;
+  m->reached = room->reached;
+}
+
+/* A normalization over the samples of n rooms. */
+typedef struct {
+  const clarke_coupling *c;
+  size_t n;
+  const clarke_machine_room *room;
+  double share;         /* one over the number of a group's entries, rounded */
+  double *centred;      /* by room and entry: less the mean */
+  double *root;         /* by group */
+  double *back;         /* by room and entry: adjoint of the centred entry */
+  bool *reached;        /* the same: has it one? */
+  double *mean;         /* by group: adjoint of its mean */
+  bool *has;            /* the same */
+} clarke_coupled;
+
+/* Cleared by the caller, after a failure too. */
+clarke_status clarke_coupled_begin(clarke_coupled *k, const clarke_coupling *c, const clarke_machine_room *room, size_t n,
+                                   clarke_machine *m, clarke_error *err);
+void clarke_coupled_clear(clarke_coupled *k);
+/* The results of all rooms, from their arguments; what their adjoints give to the arguments'. They leave the machine in some room. */
+void clarke_coupled_forward(clarke_coupled *k, clarke_machine *m);
+void clarke_coupled_backward(clarke_coupled *k, clarke_machine *m);
 
 #endif

@@ -1,4 +1,5 @@
-/* A minibatch's gradients in floats: sample after sample, whose gradients are added up in that order (docs/rounding.md). */
+/* A minibatch's gradients in floats: sample after sample, or all together where they are coupled; their gradients are added up in that
+ * order (docs/rounding.md). */
 #include "session/sweep_inside.h"
 
 #include "base/stop.h"
@@ -10,35 +11,36 @@
 typedef struct {
   clarke_floats *f;
   const clarke_audit_session *s;
-  size_t outputs, wrt;
+  size_t outputs, wrt, together;
   double share;          /* of a sample in the loss: 1 / n, or 1 */
-  double *output, *seed, *gradient;
+  double *output, *seed; /* of the samples that are replayed together */
+  double *gradient;
 } replaying;
 
 /* log-softmax and the mean of -log p, undone: g exp(log p) for each class, less g for the label's. */
 static void
-seed_ce(replaying *r, size_t label)
+seed_ce(replaying *r, double *seed, const double *output, size_t label)
 {
   clarke_floats *f = r->f;
-  double most = r->output[0], sum = 0, log_sum;
+  double most = output[0], sum = 0, log_sum;
 
   for (size_t i = 1; i < r->outputs; i++)
-    most = r->output[i] > most ? r->output[i] : most;
+    most = output[i] > most ? output[i] : most;
   for (size_t i = 0; i < r->outputs; i++) {
-    r->seed[i] = clarke_floats_add(f, r->output[i], -most);
-    sum = i == 0 ? clarke_floats_exp(f, r->seed[i]) : clarke_floats_add(f, sum, clarke_floats_exp(f, r->seed[i]));
+    seed[i] = clarke_floats_add(f, output[i], -most);
+    sum = i == 0 ? clarke_floats_exp(f, seed[i]) : clarke_floats_add(f, sum, clarke_floats_exp(f, seed[i]));
   }
   log_sum = clarke_floats_log(f, sum);
   for (size_t i = 0; i < r->outputs; i++) {
-    const double p = clarke_floats_exp(f, clarke_floats_add(f, r->seed[i], -log_sum));
+    const double p = clarke_floats_exp(f, clarke_floats_add(f, seed[i], -log_sum));
 
-    r->seed[i] = clarke_floats_add(f, i == label ? -r->share : 0, clarke_floats_mul(f, p, r->share));
+    seed[i] = clarke_floats_add(f, i == label ? -r->share : 0, clarke_floats_mul(f, p, r->share));
   }
 }
 
 /* 2 / n (y - target) */
 static void
-seed_mse(replaying *r, size_t sample)
+seed_mse(replaying *r, double *seed, const double *output, size_t sample)
 {
   const clarke_tensor *y = r->s->loss.y;
 
@@ -46,23 +48,23 @@ seed_mse(replaying *r, size_t sample)
     const size_t at = sample * r->outputs + i;
     const double target = clarke_floats_of(r->f, y->real != NULL ? y->real[at] : (double)y->integer[at]);
 
-    r->seed[i] = clarke_floats_mul(r->f, clarke_floats_add(r->f, r->output[i], -target), r->share);
+    seed[i] = clarke_floats_mul(r->f, clarke_floats_add(r->f, output[i], -target), r->share);
   }
 }
 
 static void
-seed_loss(replaying *r, size_t sample)
+seed_loss(replaying *r, double *seed, const double *output, size_t sample)
 {
   const clarke_loss *loss = &r->s->loss;
 
   if (loss->kind == CLARKE_LOSS_CE && clarke_loss_label(loss, sample) == CLARKE_NONE)
-    memset(r->seed, 0, r->outputs * sizeof *r->seed);
+    memset(seed, 0, r->outputs * sizeof *seed);
   else if (loss->kind == CLARKE_LOSS_CE)
-    seed_ce(r, clarke_loss_label(loss, sample));
+    seed_ce(r, seed, output, clarke_loss_label(loss, sample));
   else if (loss->kind == CLARKE_LOSS_MSE)
-    seed_mse(r, sample);
+    seed_mse(r, seed, output, sample);
   for (size_t i = 0; loss->kind == CLARKE_LOSS_SUM && i < r->outputs; i++)
-    r->seed[i] = 1;
+    seed[i] = 1;
 }
 
 static void
@@ -79,7 +81,7 @@ choose_share(replaying *r, bool sum)
 
 /* What is at a kink in floats, and decided exactly; of windows how many more are tied. */
 static void
-count_only(clarke_sweep_floats *to, const replaying *r, size_t sample)
+count_only(clarke_sweep_floats *to, const replaying *r, size_t k, size_t sample)
 {
   const clarke_graph *g = &r->s->graph;
   const clarke_replay *exact = &r->s->replay;
@@ -89,7 +91,7 @@ count_only(clarke_sweep_floats *to, const replaying *r, size_t sample)
     size_t tied = 0;
 
     for (size_t e = 0; clarke_step_has_kinks(&g->steps[i]) && exact->piece[i] != NULL && e < n; e++) {
-      if (!clarke_floats_is_touched(r->f, i, e))
+      if (!clarke_floats_is_touched(r->f, k, i, e))
         continue;
       tied += g->steps[i].kind == CLARKE_MAX;
       to->only[i] += g->steps[i].kind != CLARKE_MAX && exact->piece[i][e * exact->samples + sample] >= 0;
@@ -100,15 +102,17 @@ count_only(clarke_sweep_floats *to, const replaying *r, size_t sample)
 }
 
 static clarke_status
-replay_sample(clarke_sweep_floats *to, replaying *r, const clarke_sweep_question *q, size_t sample, clarke_error *err)
+replay_samples(clarke_sweep_floats *to, replaying *r, const clarke_sweep_question *q, size_t sample, clarke_error *err)
 {
   clarke_status status = clarke_work_check(err);
 
   if (status != CLARKE_OK)
     return status;
   clarke_floats_forward(r->f, r->output, sample);
-  seed_loss(r, sample);
-  count_only(to, r, sample);
+  for (size_t k = 0; k < r->together; k++) {
+    seed_loss(r, r->seed + k * r->outputs, r->output + k * r->outputs, sample + k);
+    count_only(to, r, k, sample + k);
+  }
   for (size_t p = 0; p < q->n_profiles && status == CLARKE_OK; p++) {
     status = clarke_floats_backward(r->f, r->gradient, r->seed, &q->profile[p], err);
     for (size_t e = 0; e < r->wrt; e++)
@@ -124,8 +128,8 @@ make_room(clarke_sweep_floats *to, replaying *r, const clarke_sweep_question *q)
 
   to->gradient = calloc(q->n_profiles, sizeof *to->gradient);
   to->only = calloc(r->s->graph.n_steps + 1, sizeof *to->only);
-  r->output = calloc(r->outputs + 1, sizeof *r->output);
-  r->seed = calloc(r->outputs + 1, sizeof *r->seed);
+  r->output = calloc(r->together * r->outputs + 1, sizeof *r->output);
+  r->seed = calloc(r->together * r->outputs + 1, sizeof *r->seed);
   r->gradient = calloc(r->wrt + 1, sizeof *r->gradient);
   for (size_t p = 0; to->gradient != NULL && p < q->n_profiles; p++) {
     to->gradient[p] = calloc(r->wrt + 1, sizeof **to->gradient);
@@ -139,12 +143,15 @@ clarke_sweep_replay(clarke_sweep_floats *to, const clarke_audit_session *s, cons
                     clarke_error *err)
 {
   replaying r = {.s = s, .outputs = s->graph.values[s->graph.output].count, .wrt = clarke_graph_wrt_count(&s->graph)};
-  clarke_status status = make_room(to, &r, q) ? clarke_floats_new(&r.f, &s->graph, s->x, format, err) : clarke_no_memory(err);
+  clarke_status status = clarke_floats_new(&r.f, &s->graph, s->x, format, err);
 
+  r.together = status == CLARKE_OK ? clarke_floats_together(r.f) : 0;
+  if (status == CLARKE_OK && !make_room(to, &r, q))
+    status = clarke_no_memory(err);
   if (status == CLARKE_OK)
     choose_share(&r, q->sum);
-  for (size_t j = 0; status == CLARKE_OK && j < s->x->dims[0]; j++)
-    status = replay_sample(to, &r, q, j, err);
+  for (size_t j = 0; status == CLARKE_OK && j < s->x->dims[0]; j += r.together)
+    status = replay_samples(to, &r, q, j, err);
   clarke_floats_free(r.f);
   free(r.output);
   free(r.seed);

@@ -79,17 +79,19 @@ clarke_status
 clarke_sweep_training_right(size_t *right, const clarke_sweep_training *t, const clarke_audit_session *s, clarke_error *err)
 {
   const size_t outputs = s->graph.values[s->graph.output].count;
-  double *output = calloc(outputs + 1, sizeof *output);
+  double *output = calloc(s->x->dims[0] * outputs + 1, sizeof *output);
   clarke_floats *f = NULL;
   clarke_status status = output != NULL ? clarke_floats_new(&f, &s->graph, s->x, t->format, err) : clarke_no_memory(err);
 
   *right = 0;
   for (size_t j = 0; status == CLARKE_OK && s->loss.kind == CLARKE_LOSS_CE && j < s->x->dims[0]; j++) {
+    const double *y = output + j * outputs;
     size_t most = 0;
 
-    clarke_floats_forward(f, output, j);
+    if (j % clarke_floats_together(f) == 0)
+      clarke_floats_forward(f, output + j * outputs, j);
     for (size_t i = 1; i < outputs; i++)
-      most = output[i] > output[most] ? i : most;
+      most = y[i] > y[most] ? i : most;
     *right += most == clarke_loss_label(&s->loss, j);
   }
   clarke_floats_free(f);

@@ -132,11 +132,14 @@ def of_any(run, folder):
 
 
 def beside(folder, name, net, run, change=lambda net: None, same=False, then=None, again=None, words=False, way=MONITORED):
-    """words: a refusal may have others. The second step is that of a program, if it is the same, and one that is recorded whole."""
+    """words: a refusal may have others. The last step is that of a program, if it is the same, and one that is recorded whole."""
     base, way = (os.path.join(folder, f"{name}-0"), {}) if way is APPENDED else (None, way)
     recorded(os.path.join(folder, f"{name}-0"), net, 0, run, None, way=way)[1]
     first = recorded(os.path.join(folder, f"{name}-1"), net, 1, run, None, way=way, base=base)[1].program
     expect(first is not None, f"{name}: the first step is one that later ones are compared with")
+    if not way.get("again", True):  # the second is then compared by what it calls, and not by operators
+        recorded(os.path.join(folder, f"{name}-heard"), net, 1, run, first, way=way)
+        expect(first.calls is not None, f"{name}: what it calls is known")
     with contextlib.ExitStack() as stack:
         entered = change(net)
         if hasattr(entered, "__enter__"):

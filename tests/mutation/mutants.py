@@ -25,6 +25,10 @@ FAILED = re.compile(r"== NULL\b|!= CLARKE_OK\b")
 RELEASES = re.compile(r"(?:\w*_)?(?:free|clear|clears|init|inits|end|begin|new)$|^(?:fprintf|printf|snprintf|memset)$")
 TYPES = re.compile(r"^(?:static|const|struct|enum|union|typedef|extern|void|bool|char|int|long|unsigned|size_t|double|"
                    r"u?int\d+_t|mp[qz]_t|ar[bf]_t|fmp[qz]_t|goto|else|do|case|default)$")
+# Heads of statements; and what takes its arguments in any order.
+UNSWAPPED = ("if", "for", "while", "switch", "return", "sizeof", "allocate", "grow")
+# The last two may be given in either order.
+COMMUTE = re.compile(r"^(?:mp[qz]_(?:add|mul|equal)|strcmp|memcmp|interval_mul)$")
 
 
 @dataclass(frozen=True)
@@ -256,11 +260,24 @@ class Finder:
         if self.tokens[i - 1].text in (";", "{", "}", "else") or self.tokens[i - 1].text == ")" and self.after_head(i - 1):
             self.statement(i)
 
+    def swap(self, i):
+        """Arguments of a call beside each other, which are no calls themselves: each of two takes the other's place."""
+        end, given = closing(self.tokens, i + 1), [[]]
+        for t in self.tokens[i + 2:end]:
+            if t.text == ",":
+                given.append([])
+            else:
+                given[-1].append(t)
+        if end - i > 2 and all(given) and not any(t.text in "([{" for argument in given for t in argument):
+            for one, other in list(zip(given, given[1:]))[:-1 if COMMUTE.match(self.tokens[i].text) else None]:
+                (start, middle), (begin, stop) = span(one), span(other)
+                self.add("arguments swapped", start, stop, self.text(begin, stop) + self.text(middle, begin) + self.text(start, middle))
+
     def after_head(self, i):
         head = self.opening(i)
         return head > 0 and self.tokens[head - 1].text in ("if", "for", "while")
 
-    def run(self):
+    def run(self, swaps):
         for i, t in enumerate(self.tokens[:-1]):
             if self.boolean[i] is None or self.skipped[i] == "failure":
                 continue
@@ -270,8 +287,11 @@ class Finder:
                 self.number(i)
             elif t.kind == "name":
                 self.name(i)
+                if swaps and self.tokens[i + 1].text == "(" and t.text not in UNSWAPPED:
+                    self.swap(i)
         return self.found
 
 
-def mutants_of(path, source):
-    return list(dict.fromkeys(Finder(path, source).run()))
+def mutants_of(path, source, swaps=False):
+    """swaps: those with arguments swapped, too."""
+    return list(dict.fromkeys(Finder(path, source).run(swaps)))

@@ -26,6 +26,7 @@ from pathlib import Path
 
 from mutants import mutants_of
 from probes import Probes, function_at
+from reviewed import reviewed
 
 ROOT = Path(__file__).resolve().parents[2]
 # The files of a room (a pattern of their names), and tests by the beginnings of their names: those likely to notice first. The
@@ -261,19 +262,6 @@ def choose(room, number, seed):
             if not by_operator[operator]:
                 del by_operator[operator]
     return chosen[:number]
-
-
-def reviewed():
-    """The changes of equivalent.txt: (file, line before, line after)."""
-    known, path, old = {}, "", ""
-    for line in (Path(__file__).parent / "equivalent.txt").read_text().splitlines():
-        if line.startswith("- "):
-            old = line[2:]
-        elif line.startswith("+ "):
-            known[path, old, line[2:]] = True
-        elif line and not line.startswith((" ", "#")):
-            path = line
-    return known
 
 
 def plant(copy, tests, mutant, known):

@@ -449,7 +449,7 @@ touches_in_floats(clarke_floats *f, const clarke_graph *g)
 
   for (size_t i = 0; i < g->n_steps; i++)
     for (size_t e = 0; clarke_step_has_kinks(&g->steps[i]) && e < g->values[g->steps[i].out].count; e++)
-      n += clarke_floats_is_touched(f, i, e);
+      n += clarke_floats_is_touched(f, 0, i, e);
   return n;
 }
 

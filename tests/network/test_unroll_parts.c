@@ -247,11 +247,43 @@ START_TEST(instructions_are_made_of_terms)
 }
 END_TEST
 
+/* What is left whole ends in inputs of its own, in a group of their own. */
+START_TEST(results_are_inputs)
+{
+  clarke_tensor x = tensor_of("x", CLARKE_F64, SHAPE(1, 3,));
+  const clarke_step *step;
+  size_t first;
+  clarke_model m;
+  scene s;
+
+  model_begin(&m, 18);
+  model_input(&m, "x", SHAPE(-1, 3,));
+  model_node(&m, "Relu", "x", "y");
+  model_output(&m, "y");
+  begin(&s, &m, &x, false);
+  step = &s.g.steps[0];
+  OK(clarke_unroll_hold(&s.u, step->out));
+  OK(clarke_unroll_add_results(&s.u, step, &first));
+  ck_assert_uint_eq(first, 3);
+  ck_assert_uint_eq(s.p.n, 6);
+  for (size_t f = 0; f < 3; f++) {
+    ck_assert_uint_eq(s.u.at[step->out][f], first + f);
+    ck_assert(s.p.instruction[first + f].kind == CLARKE_DO_INPUT);
+    ck_assert_uint_ne(s.p.instruction[first + f].group, s.p.instruction[f].group);
+    ck_assert_uint_eq(s.p.instruction[first + f].group, s.p.instruction[first].group);
+  }
+  end(&s);
+  clarke_model_clear(&m);
+  clarke_tensor_clear(&x);
+}
+END_TEST
+
 MODULE(unroll_parts)
 {
   TCase *tests = tests_of("unroll parts");
 
   tcase_add_test(tests, unrolled_steps_are_the_passs);
   tcase_add_test(tests, instructions_are_made_of_terms);
+  tcase_add_test(tests, results_are_inputs);
   return all_tests;
 }

@@ -56,7 +56,7 @@ START_TEST(small_integers_are_computed_exactly)
     open_scene(&s, texts[i], 1, -2);
     OK(clarke_execution_ad(ad, &s.x.e, &s.profile, &error));
     clarke_machine_input(&s.m, s.x.at);
-    clarke_machine_forward(&s.m);
+    clarke_machine_forward(&s.m, 0, s.x.p.n);
     clarke_machine_runs(&s.m);
     for (size_t k = 0; k < s.x.p.n; k++)
       ck_assert(!s.x.e.live[k] || s.m.value[k] == clarke_number_double(&s.x.e.value[k]));
@@ -73,6 +73,36 @@ START_TEST(small_integers_are_computed_exactly)
 }
 END_TEST
 
+/* Undone in two parts, at the beginning of any run, and run in two parts: the same numbers. */
+START_TEST(parts_are_the_whole)
+{
+  double whole[2], parts[2];
+  scene s;
+
+  open_scene(&s, "input x, y\nlet v = [x, y, 3]*[y, x, x]\noutput sum(v*v + 1)", 3, -2);
+  clarke_machine_input(&s.m, s.x.at);
+  clarke_machine_forward(&s.m, 0, s.x.p.n);
+  clarke_machine_runs(&s.m);
+  clarke_machine_seed(&s.m, s.x.p.output[0], 1);
+  OK(clarke_machine_backward(&s.m, whole, &error));
+  ck_assert(whole[0] == 2 * 3 * 4 * 2 + 2 * 9 * 3 && whole[1] == 2 * -2 * 9 * 2);
+  for (size_t at = 0; at < s.x.p.n; at++) {
+    if (s.m.start[at] != at)
+      continue;
+    memset(s.m.value + 2, 0, (s.x.p.n - 2) * sizeof *s.m.value);
+    clarke_machine_forward(&s.m, 0, at);
+    clarke_machine_forward(&s.m, at, s.x.p.n);
+    clarke_machine_unreach(&s.m);
+    clarke_machine_seed(&s.m, s.x.p.output[0], 1);
+    OK(clarke_machine_undo(&s.m, at, s.x.p.n, &error));
+    OK(clarke_machine_undo(&s.m, 0, at, &error));
+    clarke_machine_gradient(&s.m, parts);
+    ck_assert_msg(parts[0] == whole[0] && parts[1] == whole[1], "%zu", at);
+  }
+  close_scene(&s);
+}
+END_TEST
+
 /* 2^24 + 1 is no float: 2^24 + 1 + 1 is 2^24 from the left, and so is a product's last bit gone. */
 START_TEST(what_does_not_fit_is_rounded_in_order)
 {
@@ -80,7 +110,7 @@ START_TEST(what_does_not_fit_is_rounded_in_order)
 
   open_scene(&s, "input x, y\noutput x + y + y, (x + 3)*(x + 1)", 1 << 24, 1);
   clarke_machine_input(&s.m, s.x.at);
-  clarke_machine_forward(&s.m);
+  clarke_machine_forward(&s.m, 0, s.x.p.n);
   ck_assert(s.m.value[s.x.p.output[0]] == 16777216);
   ck_assert(s.m.value[s.x.p.output[1]] == (double)(float)((double)16777220 * 16777216));
   close_scene(&s);
@@ -318,6 +348,7 @@ MODULE(machine)
   TCase *tests = tests_of("machine");
 
   tcase_add_test(tests, small_integers_are_computed_exactly);
+  tcase_add_test(tests, parts_are_the_whole);
   tcase_add_test(tests, what_does_not_fit_is_rounded_in_order);
   tcase_add_test(tests, sums_are_undone_from_their_end);
   tcase_add_test(tests, rows_of_blocks);

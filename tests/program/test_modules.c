@@ -1,6 +1,7 @@
 /* What the room's files share, module by module. */
 #include "../suites.h"
 
+MODULE(coupled);
 MODULE(lowering);
 MODULE(machine);
 MODULE(membership);
@@ -11,5 +12,5 @@ MODULE(walk_inside);
 int
 main(void)
 {
-  RUN(lowering_suite, machine_suite, membership_suite, search_suite, units_suite, walk_inside_suite);
+  RUN(coupled_suite, lowering_suite, machine_suite, membership_suite, search_suite, units_suite, walk_inside_suite);
 }

@@ -2,7 +2,7 @@
 
 Usage: python tools/train/published.py NET DATA OUT [options]
 
-NET is lenet (LeNet-5, MNIST), vgg11, vgg11-bn, resnet18 or resnet18-bn (CIFAR-10). DATA is a folder
+NET is lenet (LeNet-5, MNIST), vgg11, vgg13, vgg16, vgg19, vgg11-bn, resnet18, resnet18-bn or densenet121 (CIFAR-10). DATA is a folder
 with the data set as its authors publish it: MNIST's idx files, or CIFAR-10's binary version
 (*train*.bin, *data_batch*.bin), gzipped or not; or one .csv of a label and the pixels a line. OUT
 receives NET.onnx, minibatches NET-0.npz, ..., and with --variants the same network with its
@@ -11,7 +11,10 @@ parameters in float16 and bfloat16, 90% of its weights zero, and its weights ter
 The networks are those of Park, Chun and Lee's second scenario: VGG11 with one dense layer, whose
 first, second, fourth, sixth and eighth convolutions are followed by a 2x2 maximum pool, and whose
 channels are halved by --width 0.5; ResNet18 with a 3x3 maximum pool of stride 2 after the first
-convolution (whether normalized or not, its convolutions have no bias). Pictures are normalized;
+convolution (whether normalized or not, its convolutions have no bias). The other VGGs have the
+published numbers of convolutions, and one dense layer too. DenseNet121 is as it was published for
+larger pictures: the first convolution is 7x7 of stride 2, before a 3x3 maximum pool of stride 2;
+--width is also a factor of its growth rate of 32. Pictures are normalized;
 CIFAR-10's are flipped and cropped out of a border of 4 black pixels, unless --plain.
 
 Nothing here is part of the tests, and what it writes is not for the repository.
@@ -45,15 +48,15 @@ class LeNet5(nn.Sequential):
             nn.Linear(400, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 10))
 
 
-def vgg11(width, norm):
+def vgg(convolutions, width, norm):
+    """So many convolutions before each of the five pools."""
     layers, c_in = [], 3
-    for c in (64, "pool", 128, "pool", 256, 256, "pool", 512, 512, "pool", 512, 512, "pool"):
-        if c == "pool":
-            layers.append(nn.MaxPool2d(2))
-            continue
+    for n, c in zip(convolutions, (64, 128, 256, 512, 512)):
         c = int(c * width)
-        layers += [nn.Conv2d(c_in, c, 3, padding=1)] + [nn.BatchNorm2d(c)] * norm + [nn.ReLU()]
-        c_in = c
+        for _ in range(n):
+            layers += [nn.Conv2d(c_in, c, 3, padding=1)] + [nn.BatchNorm2d(c)] * norm + [nn.ReLU()]
+            c_in = c
+        layers.append(nn.MaxPool2d(2))
     return nn.Sequential(*layers, nn.Flatten(), nn.Linear(c_in, 10))
 
 
@@ -83,8 +86,35 @@ def resnet18(width, norm):
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(c_in, 10))
 
 
+class Dense(nn.Module):
+    """What it was given, and `growth` channels more."""
+
+    def __init__(self, c_in, growth):
+        super().__init__()
+        self.layers = nn.Sequential(nn.BatchNorm2d(c_in), nn.ReLU(), nn.Conv2d(c_in, 4 * growth, 1, bias=False),
+                                    nn.BatchNorm2d(4 * growth), nn.ReLU(), nn.Conv2d(4 * growth, growth, 3, padding=1, bias=False))
+
+    def forward(self, x):
+        return torch.cat([x, self.layers(x)], 1)
+
+
+def densenet121(width):
+    c, growth = int(64 * width), int(32 * width)
+    layers = [nn.Conv2d(3, c, 7, 2, padding=3, bias=False), nn.BatchNorm2d(c), nn.ReLU(), nn.MaxPool2d(3, stride=2, padding=1)]
+    for n in 6, 12, 24, 16:
+        if len(layers) > 4:
+            layers += [nn.BatchNorm2d(c), nn.ReLU(), nn.Conv2d(c, c // 2, 1, bias=False), nn.AvgPool2d(2)]
+            c //= 2
+        layers += [Dense(c + i * growth, growth) for i in range(n)]
+        c += n * growth
+    return nn.Sequential(*layers, nn.BatchNorm2d(c), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(c, 10))
+
+
+VGGS = {"vgg11": (1, 1, 2, 2, 2), "vgg13": (2, 2, 2, 2, 2), "vgg16": (2, 2, 3, 3, 3), "vgg19": (2, 2, 4, 4, 4)}
+
 NETS = {"lenet": lambda width: LeNet5(),
-        "vgg11": lambda width: vgg11(width, False), "vgg11-bn": lambda width: vgg11(width, True),
+        **{name: lambda width, n=convolutions: vgg(n, width, False) for name, convolutions in VGGS.items()},
+        "vgg11-bn": lambda width: vgg(VGGS["vgg11"], width, True), "densenet121": densenet121,
         "resnet18": lambda width: resnet18(width, False),
         "resnet18-bn": lambda width: resnet18(width, True)}
 

@@ -26,10 +26,10 @@ def both_sides(padding):
 
 
 class Writer:
-    """Nodes and initializers, in the order they are called."""
+    """Nodes and initializers, in the order they are called; training: normalized by the minibatch's own statistics."""
 
-    def __init__(self):
-        self.nodes, self.initializers = [], []
+    def __init__(self, training):
+        self.nodes, self.initializers, self.training = [], [], training
 
     def parameter(self, name, tensor):
         array = tensor.detach().cpu().numpy()
@@ -51,7 +51,9 @@ class Writer:
                       pads=both_sides(m.padding), dilations=pair(m.dilation), group=m.groups)
         elif isinstance(m, nn.BatchNorm2d):
             fields = self.parameters(name, m, "weight", "bias", "running_mean", "running_var")
-            self.node("BatchNormalization", args + fields, output, epsilon=m.eps)
+            self.node("BatchNormalization", args + fields, output, epsilon=m.eps, **{"training_mode": 1} if self.training else {})
+            if self.training:
+                self.nodes[-1].output.extend(f"{name}.{of}" for of in ("mean", "var"))
         elif isinstance(m, nn.Linear):
             self.node("Gemm", args + self.parameters(name, m, "weight", "bias"), output, transB=1)
         elif isinstance(m, nn.MaxPool2d):
@@ -77,18 +79,20 @@ class Writer:
     def function(self, f, args, output):
         if f is operator.add:
             self.node("Add", args, output)
+        elif f is torch.cat:
+            self.node("Concat", args, output, axis=1)
         else:
             raise NotImplementedError(f"{f}")
 
 
-def to_onnx(net, sample, producer="clarke-cases"):
-    """The model of `net` in eval mode from `x`, of any batch size, to `logits`. `sample` is one
-    input without its batch axis."""
+def to_onnx(net, sample, producer="clarke-cases", training=False):
+    """The model of `net` in eval mode (or in training mode) from `x`, of any batch size, to `logits`.
+    `sample` is one input without its batch axis."""
     net = net.eval()
-    traced, writer, name_of = torch.fx.symbolic_trace(net), Writer(), {}
+    traced, writer, name_of = torch.fx.symbolic_trace(net), Writer(training), {}
     modules = dict(traced.named_modules())
     for node in traced.graph.nodes:
-        args = [name_of[a] for a in node.args if isinstance(a, torch.fx.Node)]
+        args = [name_of[a] for of in node.args for a in (of if isinstance(of, (list, tuple)) else [of]) if isinstance(a, torch.fx.Node)]
         if node.op == "placeholder":
             name_of[node] = "x"
         elif node.op == "output":
@@ -117,5 +121,5 @@ def to_onnx(net, sample, producer="clarke-cases"):
     return model
 
 
-def write_onnx(path, net, sample):
-    path.write_bytes(to_onnx(net, sample).SerializeToString(deterministic=True))
+def write_onnx(path, net, sample, training=False):
+    path.write_bytes(to_onnx(net, sample, training=training).SerializeToString(deterministic=True))

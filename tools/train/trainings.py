@@ -14,8 +14,8 @@ Of every N-th step, and of each that has some, `clarke` is
 asked for those in real numbers, and whether AD's gradient is right.
 
 windows: their second scenario. VGG11 and VGG11-BN with half the channels, and ResNet18, on CIFAR-10, the first so many steps, with flips and
-crops. Of each pool the windows are counted that in float32 have several largest entries, which are above 0. Every N-th step is asked
-about in real numbers, too.
+crops. Of each pool the windows are counted that in float32 have several largest entries, which are above 0, and those of which some are
+another function than the first (window_counts.py). Every N-th step is asked about in real numbers, too.
 
 pools: Boustany's thesis, Figures 3.3 and 3.4. LeNet-5 with drawn weights, a minibatch of 128: how far are the gradients of the native pool
 and of the minimal one apart, in float32 and float64, for the mean of the loss and for its sum? `clarke sweep` is asked.
@@ -44,6 +44,7 @@ import clarke  # noqa: E402
 from batches import write_batch  # noqa: E402
 from published import NETS, Batches, MNIST_SCALE, read  # noqa: E402
 from to_onnx import write_onnx  # noqa: E402
+from window_counts import Windows  # noqa: E402
 
 KINKS = {"relu6": (F.relu6, (0, 6)), "hardtanh": (F.hardtanh, (-1, 1)), "hardsigmoid": (F.hardsigmoid, (-3, 3))}
 
@@ -143,52 +144,35 @@ class MadeUp:
         return x, torch.randint(10, (self.size,), generator=self.of)
 
 
-class Windows:
-    """A pool's windows that have several largest entries, which are above 0."""
-
-    counts = True
-
-    def __init__(self, pool):
-        self.pool, self.all, self.tied, self.steps, self.now = pool, 0, 0, 0, 0
-        pool.register_forward_hook(self.count)
-
-    def count(self, _, inputs, output):
-        if not Windows.counts:
-            return
-        size, stride, border = (n if isinstance(n, int) else n[0] for n in (self.pool.kernel_size, self.pool.stride, self.pool.padding))
-        with torch.no_grad():
-            x = F.pad(inputs[0], [border] * 4, value=-torch.inf)
-            largest = sum((x[:, :, i:, j:][:, :, ::stride, ::stride][:, :, :output.shape[2], :output.shape[3]] == output).int()
-                          for i in range(size) for j in range(size))
-            self.now = int(((largest > 1) & (output > 0)).sum())
-        self.all, self.tied, self.steps = self.all + output.numel(), self.tied + self.now, self.steps + (self.now > 0)
-
-
 def windows_once(o, name):
     torch.manual_seed(0)
     net = NETS[name](1 if name.startswith("resnet") else .5)
     options = argparse.Namespace(data=Path(o.data), net=name, seed=0, batch=128, plain=False)
     batches = MadeUp(128) if o.data == "made-up" else Batches(options)
     optimizer = torch.optim.SGD(net.parameters(), lr=.05, momentum=.9, weight_decay=1e-4)
-    pools = [Windows(m) for m in net.modules() if isinstance(m, nn.MaxPool2d)]
+    counted = Windows(net)
     watch = clarke.monitor(net, os.path.join(o.watch, name), options=("--threads", "1", "--memory", "6G")) if o.watch else None
     for step in range(o.steps):
         x, y = batches.next()
         optimizer.zero_grad()
         F.cross_entropy(net(x), y).backward()
         if watch and step % o.every == 0:
-            Windows.counts = False  # what is recorded counts nothing
+            counted.counts = False  # what is recorded counts nothing
             ask(watch, net, x, y, step)
-            Windows.counts = True
+            counted.counts = True
         optimizer.step()
-    return pools, watch.close() if watch else None
+    return counted.pools, watch.close() if watch else None
 
 
 def windows(o):
     for name in o.nets:
         pools, said = windows_once(o, name)
-        print(f"{name}: {o.steps} steps; tied above 0 in float32, by pool: {', '.join(f'{100 * p.tied / p.all:.2g} %' for p in pools)}; "
-              f"in steps: {', '.join(str(p.steps) for p in pools)}")
+        print(f"{name}: {o.steps} steps; tied above 0 in float32, by pool: {', '.join(f'{100 * p.tied / p.all:.2g} %' for p in pools['AD'])}; "
+              f"in steps: {', '.join(str(p.steps) for p in pools['AD'])}")
+        for of, counts in pools.items():
+            print(f"  S less T not empty, T by {of}: in steps {', '.join(str(p.parted_steps) for p in counts)}; windows "
+                  f"{', '.join(str(p.parted) for p in counts)}; entries a window "
+                  f"{', '.join(f'{p.entries / p.parted:.3g}' if p.parted else 'none' for p in counts)}")
         if said:
             print(f"  of {said['steps']} asked exactly: verdicts {said['verdicts']}, zones {said['zones']}, unanswered {said['unanswered']}")
             for layer in said["layers"].values():

@@ -9,7 +9,7 @@ What is printed is a row of docs/runs.md.
 thresholds: Boustany's thesis, Tables 3.4 and 3.2. M drawn weights, R minibatches. tau1 (3.12) is the largest |D|_1 of one program whose sums
 have another order: here the minibatch's samples are shuffled, and PyTorch is asked on a CPU. tau2 (3.13) is the least positive |D|_1 between
 ReLU'(0) = 0 and 1, of `clarke sweep`. Then the shares of weights, and of minibatches, at which the native pool and the minimal one are
-further apart: than tau2 in float16, than tau1 in float32 and float64, and than 0 exactly.
+further apart: than tau2 in float16, than tau1 in float32 and float64, and than 0 exactly. Normalizations take the minibatch's own statistics.
 
 first: Bertoin, Bolte, Gerchinovitz and Pauwels. With weights as they were drawn, minibatches of 128 and float32: which is the first
 minibatch, from 1 on, whose gradient depends on ReLU'(0)? By the chain rule, and as in the code that they released, which hands on the number
@@ -70,7 +70,7 @@ def sweep(o, minibatches):
     out.mkdir(parents=True, exist_ok=True)
     for k, (x, y) in enumerate(minibatches):
         write_batch(out / f"b{k}.npz", x=x.numpy(), y=y.numpy())
-    write_onnx(out / "net.onnx", NETS[o.net](o.width).eval(), minibatches[0][0][0])
+    write_onnx(out / "net.onnx", NETS[o.net](o.width), minibatches[0][0][0], training=True)
     (out / "minimal.profile").write_text("tie MaxPool mean\n")
     (out / "one.profile").write_text("Relu 0 1\n")
     (out / "sweep.json").write_text(json.dumps({"model": "net.onnx", "batches": ["b*.npz"], "formats": list(FORMATS),

@@ -1,10 +1,11 @@
-/* Networks in floats, sample by sample. */
+/* Networks in floats: sample by sample, or, where samples are coupled, from one coupling to the next. */
 #include "program/unroll/floats.h"
 
 #include "program/elementary.h"
 #include "program/rounded_inside.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct clarke_floats {
   const clarke_graph *g;
@@ -12,19 +13,67 @@ struct clarke_floats {
   clarke_code p;
   clarke_folded folded;
   clarke_machine m;
+  size_t together;
+  clarke_machine_room *room; /* by sample of those; the first is the machine's own */
+  clarke_coupled *coupled;   /* as folded has the couplings */
+  double *part;              /* the gradient of one of several samples */
   mpq_t number;
 };
+
+static void
+free_rooms(clarke_floats *f)
+{
+  for (size_t k = 0; f->coupled != NULL && k < f->folded.n_couplings; k++)
+    clarke_coupled_clear(&f->coupled[k]);
+  for (size_t j = 1; f->room != NULL && j < f->together; j++) {
+    free(f->room[j].value);
+    free(f->room[j].adjoint);
+    free(f->room[j].reached);
+  }
+  if (f->room != NULL)
+    clarke_machine_enter(&f->m, &f->room[0]);
+  free(f->coupled);
+  free(f->room);
+  free(f->part);
+}
 
 void
 clarke_floats_free(clarke_floats *f)
 {
   if (f == NULL)
     return;
+  free_rooms(f);
   clarke_machine_clear(&f->m);
   clarke_folded_clear(&f->folded);
   clarke_code_clear(&f->p);
   mpq_clear(f->number);
   free(f);
+}
+
+/* A room for each sample, in which the parameters' entries are, and each coupling of them. */
+static clarke_status
+make_rooms(clarke_floats *f, clarke_error *err)
+{
+  const size_t n = f->p.n;
+  clarke_status status = CLARKE_OK;
+
+  f->together = f->folded.n_couplings > 0 ? f->x->dims[0] : 1;
+  f->room = calloc(f->together, sizeof *f->room);
+  f->coupled = calloc(f->folded.n_couplings + 1, sizeof *f->coupled);
+  f->part = calloc(clarke_code_wrt_count(&f->p) + 1, sizeof *f->part);
+  if (f->room == NULL || f->coupled == NULL || f->part == NULL)
+    return clarke_no_memory(err);
+  f->room[0] = (clarke_machine_room){f->m.value, f->m.adjoint, f->m.reached};
+  for (size_t j = 1; j < f->together; j++) {
+    f->room[j] = (clarke_machine_room){malloc((n + 1) * sizeof(double)), malloc((n + 1) * sizeof(double)), malloc((n + 1) * sizeof(bool))};
+    if (f->room[j].value == NULL || f->room[j].adjoint == NULL || f->room[j].reached == NULL)
+      return clarke_no_memory(err);
+    memcpy(f->room[j].value, f->m.value, n * sizeof(double));
+    memset(f->room[j].reached, 0, n * sizeof(bool));
+  }
+  for (size_t k = 0; k < f->folded.n_couplings && status == CLARKE_OK; k++)
+    status = clarke_coupled_begin(&f->coupled[k], &f->folded.coupling[k], f->room, f->together, &f->m, err);
+  return status;
 }
 
 /* Unrolled, the program's machine; the parameters' entries stay in it. */
@@ -41,6 +90,7 @@ prepare(clarke_floats *f, clarke_ieee format, clarke_error *err)
   if (status == CLARKE_OK) {
     clarke_machine_input(&f->m, point);
     clarke_machine_runs(&f->m);
+    status = make_rooms(f, err);
   }
   for (size_t i = 0; point != NULL && i < n; i++)
     mpq_clear(point[i]);
@@ -106,8 +156,14 @@ clarke_floats_of(clarke_floats *f, double x)
   return clarke_ieee_rational(&f->m.unit, f->number);
 }
 
-void
-clarke_floats_forward(clarke_floats *f, double *output, size_t sample)
+size_t
+clarke_floats_together(const clarke_floats *f)
+{
+  return f->together;
+}
+
+static void
+set_input(clarke_floats *f, size_t sample)
 {
   const clarke_code_input *in = &f->p.input[0];
 
@@ -116,23 +172,73 @@ clarke_floats_forward(clarke_floats *f, double *output, size_t sample)
 
     f->m.value[in->first + e] = clarke_floats_of(f, f->x->real != NULL ? f->x->real[at] : (double)f->x->integer[at]);
   }
-  clarke_machine_forward(&f->m);
-  for (size_t k = 0; k < f->p.n_outputs; k++)
-    output[k] = f->m.value[f->p.output[k]];
+}
+
+void
+clarke_floats_forward(clarke_floats *f, double *output, size_t sample)
+{
+  const size_t parts = f->folded.n_couplings;
+
+  for (size_t k = 0, from = 0; k <= parts; k++) {
+    const size_t to = k < parts ? f->coupled[k].c->first : f->p.n;
+
+    for (size_t j = 0; j < f->together; j++) {
+      clarke_machine_enter(&f->m, &f->room[j]);
+      if (k == 0)
+        set_input(f, sample + j);
+      clarke_machine_forward(&f->m, from, to);
+    }
+    if (k < parts)
+      clarke_coupled_forward(&f->coupled[k], &f->m);
+    from = to;
+  }
+  for (size_t j = 0; j < f->together; j++)
+    for (size_t o = 0; o < f->p.n_outputs; o++)
+      output[j * f->p.n_outputs + o] = f->room[j].value[f->p.output[o]];
+}
+
+/* The samples' gradients, added up. */
+static void
+collect(clarke_floats *f, double *gradient)
+{
+  const size_t n = clarke_code_wrt_count(&f->p);
+
+  for (size_t j = 0; j < f->together; j++) {
+    clarke_machine_enter(&f->m, &f->room[j]);
+    clarke_machine_gradient(&f->m, j == 0 ? gradient : f->part);
+    for (size_t e = 0; j > 0 && e < n; e++)
+      gradient[e] = clarke_floats_add(f, gradient[e], f->part[e]);
+  }
 }
 
 clarke_status
 clarke_floats_backward(clarke_floats *f, double *gradient, const double *seed, const clarke_profile *profile, clarke_error *err)
 {
+  const size_t parts = f->folded.n_couplings;
+  clarke_status status = CLARKE_OK;
+
   f->m.profile = profile;
-  clarke_machine_unreach(&f->m);
-  for (size_t k = f->p.n_outputs; k-- > 0;)
-    clarke_machine_seed(&f->m, f->p.output[k], seed[k]);
-  return clarke_machine_backward(&f->m, gradient, err);
+  for (size_t k = parts + 1, end = f->p.n; k-- > 0 && status == CLARKE_OK;) {
+    const size_t begin = k > 0 ? f->coupled[k - 1].c->first : 0;
+
+    for (size_t j = 0; j < f->together && status == CLARKE_OK; j++) {
+      clarke_machine_enter(&f->m, &f->room[j]);
+      if (k == parts)
+        clarke_machine_unreach(&f->m);
+      for (size_t o = k == parts ? f->p.n_outputs : 0; o-- > 0;)
+        clarke_machine_seed(&f->m, f->p.output[o], seed[j * f->p.n_outputs + o]);
+      status = clarke_machine_undo(&f->m, begin, end, err);
+    }
+    if (status == CLARKE_OK && k > 0)
+      clarke_coupled_backward(&f->coupled[k - 1], &f->m);
+    end = begin;
+  }
+  collect(f, gradient);
+  return status;
 }
 
 bool
-clarke_floats_is_touched(clarke_floats *f, size_t step, size_t feature)
+clarke_floats_is_touched(clarke_floats *f, size_t k, size_t step, size_t feature)
 {
   const size_t *at = f->folded.at[f->g->steps[step].out];
   const clarke_instruction *i;
@@ -142,6 +248,7 @@ clarke_floats_is_touched(clarke_floats *f, size_t step, size_t feature)
 
   if (at == NULL)
     return false;
+  clarke_machine_enter(&f->m, &f->room[k]);
   i = &f->p.instruction[at[feature]];
   if (i->kind == CLARKE_DO_ORDER)
     return clarke_machine_tied(&f->m, i, &rank) > 1;

@@ -1,5 +1,6 @@
 /* A network and its gradient in floats, in a declared order (docs/rounding.md, "Networks"): each sample as its unrolled program
- * is replayed (program/rounded.h), of which only the matrix products are not unrolled. */
+ * is replayed (program/rounded.h), of which only the matrix products are not unrolled. Where a normalization couples the samples
+ * they are replayed together, each up to it, then it, then each on. */
 #ifndef CLARKE_PROGRAM_UNROLL_FLOATS_H
 #define CLARKE_PROGRAM_UNROLL_FLOATS_H
 
@@ -21,16 +22,19 @@ double clarke_floats_log(clarke_floats *f, double x);
 /* A number of the file's, rounded. */
 double clarke_floats_of(clarke_floats *f, double x);
 
-/* The forward pass of a sample. output: as many as the network has entries. */
+/* How many samples are replayed together: 1, or all. */
+size_t clarke_floats_together(const clarke_floats *f);
+
+/* The forward pass of those samples, from `sample` on. output: as many as the network has entries, sample by sample. */
 void clarke_floats_forward(clarke_floats *f, double *output, size_t sample);
 
-/* AD's derivative, by the entries in wrt, of the outputs of the sample that was passed forward, weighted by `seed`: as for a
- * program that ends in their weighted sum. The profile says what is taken at kinks. */
+/* AD's derivative, by the entries in wrt, of the outputs of the samples that were passed forward, weighted by `seed`: as for a
+ * program that ends in their weighted sum; those of several samples are added up, from the first. The profile says what is taken at kinks. */
 clarke_status clarke_floats_backward(clarke_floats *f, double *gradient, const double *seed, const clarke_profile *profile,
                                      clarke_error *err);
 
-/* In that sample, is the argument of the step's entry at a kink whose slopes differ, or does the window have several largest
- * entries? */
-bool clarke_floats_is_touched(clarke_floats *f, size_t step, size_t feature);
+/* In the k-th of those samples, is the argument of the step's entry at a kink whose slopes differ, or does the window have several
+ * largest entries? */
+bool clarke_floats_is_touched(clarke_floats *f, size_t k, size_t step, size_t feature);
 
 #endif

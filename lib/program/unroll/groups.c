@@ -151,14 +151,37 @@ normalize_entries(clarke_unrolling *u, const clarke_step *s, size_t *room)
   return status;
 }
 
-/* One sample: its groups are whole. */
+/* Whole: its results are inputs, filled for all samples at once. */
+static clarke_status
+fold_coupling(clarke_unrolling *u, const clarke_step *s)
+{
+  clarke_folded *to = u->folded;
+  clarke_coupling *grown = realloc(to->coupling, (to->n_couplings + 1) * sizeof *grown), *c;
+
+  if (grown == NULL)
+    return clarke_unroll_no_memory(u);
+  to->coupling = grown;
+  c = &to->coupling[to->n_couplings++];
+  *c = (clarke_coupling){.n = u->g->values[s->out].count, .step = s};
+  c->x = malloc((c->n + 1) * sizeof *c->x);
+  if (c->x == NULL)
+    return clarke_unroll_no_memory(u);
+  for (size_t e = 0; e < c->n; e++)
+    c->x[e] = clarke_unroll_entry(u, s->in[0].value, e);
+  return clarke_unroll_add_results(u, s, &c->first);
+}
+
+/* One sample: its groups are whole. Where it is one of several, they are of all of them. */
 clarke_status
 clarke_unroll_normalize(clarke_unrolling *u, const clarke_step *s)
 {
-  size_t count = u->g->values[s->out].count, size = clarke_step_group_size(s, 1);
-  size_t *room = malloc((2 * count + s->grouping.groups + 1) * sizeof *room);
-  clarke_status status = room != NULL ? clarke_unroll_make_room(u, size > 2 ? size : 2) : clarke_unroll_no_memory(u);
+  size_t count = u->g->values[s->out].count, size = clarke_step_group_size(s, 1), *room;
+  clarke_status status;
 
+  if (u->folded != NULL && s->grouping.couples && u->g->samples != 1)
+    return fold_coupling(u, s);
+  room = malloc((2 * count + s->grouping.groups + 1) * sizeof *room);
+  status = room != NULL ? clarke_unroll_make_room(u, size > 2 ? size : 2) : clarke_unroll_no_memory(u);
   if (status == CLARKE_OK && s->grouping.couples && u->g->samples != 1)
     status = clarke_fail(u->err, CLARKE_EINPUT, "%s: node '%s' (%s) takes all samples together; a "
                          "program is of one", u->g->file, s->name, s->op->name);

@@ -218,7 +218,6 @@ fold_dense(clarke_unrolling *u, const clarke_step *s)
   clarke_folded *to = u->folded;
   clarke_block *grown = realloc(to->block, (to->n + 1) * sizeof *grown), *b;
   const clarke_value *w = &u->g->values[s->dense.weight];
-  size_t first = 0;
   clarke_status status;
 
   if (grown == NULL)
@@ -228,14 +227,7 @@ fold_dense(clarke_unrolling *u, const clarke_step *s)
   *b = (clarke_block){.n = u->g->values[s->out].count, .shape = s->dense, .n_weights = w->count, .weight = w->real,
                       .n_x = u->g->values[s->in[0].value].count};
   status = name_entries(u, b, s);
-  clarke_code_new_group(u->p);
-  if (status == CLARKE_OK)
-    status = clarke_code_add_input(u->p, &first, s->name, b->n, true, u->err);
-  clarke_code_new_group(u->p);
-  b->first = first;
-  for (size_t f = 0; f < b->n; f++)
-    u->at[s->out][f] = first + f;
-  return status;
+  return status == CLARKE_OK ? clarke_unroll_add_results(u, s, &b->first) : status;
 }
 
 clarke_status

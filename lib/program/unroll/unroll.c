@@ -196,9 +196,12 @@ clarke_folded_clear(clarke_folded *f)
     free(f->block[i].x);
     free(f->block[i].parameter);
   }
+  for (size_t i = 0; i < f->n_couplings; i++)
+    free(f->coupling[i].x);
   for (size_t v = 0; f->at != NULL && v < f->n_values; v++)
     free(f->at[v]);
   free(f->block);
+  free(f->coupling);
   free(f->at);
   *f = (clarke_folded){0};
 }

@@ -19,17 +19,20 @@
 clarke_status clarke_unroll(clarke_code *p, mpq_t **point, size_t *n, const clarke_graph *g,
                             const clarke_tensor *x, const char *input_name, clarke_error *err);
 
-/* A network of a size that its program could not have: matrix products stay whole. */
+/* A network of a size that its program could not have: matrix products stay whole, and so do normalizations over several samples. */
 typedef struct {
   size_t n;
   clarke_block *block;   /* in the order of their results */
+  size_t n_couplings;
+  clarke_coupling *coupling; /* the same */
   size_t n_values, **at; /* by value of the graph: its entries' instructions; NULL: it has none */
 } clarke_folded;
 
 void clarke_folded_clear(clarke_folded *f);
 
-/* As clarke_unroll, but for the DENSE steps, which become blocks: folded, zeroed, gets them. What they make are inputs of the
- * program, behind the parameters and not in wrt, and zeros of the point. The graph outlives folded. */
+/* As clarke_unroll, but for the DENSE steps, which become blocks, and the NORMALIZE steps that couple several samples, which become
+ * couplings: folded, zeroed, gets them. What they make are inputs of the program, behind the parameters and not in wrt, and zeros of
+ * the point. The graph outlives folded. */
 clarke_status clarke_unroll_folded(clarke_code *p, mpq_t **point, size_t *n, clarke_folded *folded, const clarke_graph *g,
                                    const clarke_tensor *x, clarke_error *err);
 

@@ -16,7 +16,7 @@ typedef struct {
   mpq_t *coef;    /* room + 1 */
   mpq_t constant, factor;
   size_t zero;    /* the constant 0's instruction; CLARKE_NONE: none yet */
-  clarke_folded *folded; /* NULL, or matrix products are left whole and come in here */
+  clarke_folded *folded; /* NULL, or matrix products, and normalizations of several samples, are left whole and come in here */
   clarke_error *err;
 } clarke_unrolling;
 
@@ -37,6 +37,8 @@ clarke_status clarke_unroll_make_room(clarke_unrolling *u, size_t n);
 clarke_status clarke_unroll_add_linear(clarke_unrolling *u, size_t *at, size_t n, const mpq_t constant);
 /* *at: the instruction added, PRODUCT or QUOTIENT of a and b. */
 clarke_status clarke_unroll_add_product(clarke_unrolling *u, size_t *at, clarke_do kind, size_t a, size_t b);
+/* The results of a step that is left whole: inputs from *first on, in a group of their own. */
+clarke_status clarke_unroll_add_results(clarke_unrolling *u, const clarke_step *s, size_t *first);
 
 /* A step of each kind: fills u->at[s->out], for which there is room. */
 clarke_status clarke_unroll_gather(clarke_unrolling *u, const clarke_step *s);

@@ -84,3 +84,17 @@ clarke_unroll_add_product(clarke_unrolling *u, size_t *at, clarke_do kind, size_
 
   return clarke_code_add(u->p, at, kind, 2, in, u->err);
 }
+
+clarke_status
+clarke_unroll_add_results(clarke_unrolling *u, const clarke_step *s, size_t *first)
+{
+  const size_t n = u->g->values[s->out].count;
+  clarke_status status;
+
+  clarke_code_new_group(u->p);
+  status = clarke_code_add_input(u->p, first, s->name, n, true, u->err);
+  clarke_code_new_group(u->p);
+  for (size_t f = 0; status == CLARKE_OK && f < n; f++)
+    u->at[s->out][f] = *first + f;
+  return status;
+}

@@ -28,6 +28,7 @@ from . import model as models
 from . import trees as trees_of
 from .again import Again, keywords
 from .axes import RECURRENT
+from .calls import Called, repeated_by
 from .files import array, npz, raw, safetensors, size_of
 from .folder import Folder, surely
 from .hooks import Hooks
@@ -254,6 +255,7 @@ class record:
         self.given, self.gradients, self.flags, self.hooked = None, None, None, None
         self.again, self.loss_again = Again(self.trace) if again else None, again if callable(again) else None
         self.hooks, self.modes, self.thread, self.trees, self.ran, self.added = [], [], None, trees, None, []
+        self.left = False  # has the block ended?
         self.compares, self.like, self.program = False, None, None  # is a step before, or a later one, compared with this? the programs (repeated.py)
         self.known = self.seen = None  # the program by its fingerprint, and that
         if trees and (light or background):
@@ -333,14 +335,14 @@ class record:
         if not self.compares and self.may_repeat():
             self.compares, self.like = True, repeated.last(self)
         if self.like is not None and self.like.holds(self):
-            self.trace.repeated = Repeated(self.like, self)
+            self.trace.repeated = repeated_by(self.like, self)
         self.hooks.append(model.register_forward_pre_hook(self.enter_model, with_kwargs=True, prepend=True))
         self.hooks.append(hooks.register_module_forward_pre_hook(self.enter_module))
         self.hooks.append(hooks.register_module_forward_hook(self.leave_module, always_call=True))
         self.modes = [Functions(self.trace, self.before_backward, self.after_backward, held), Dispatch(self.trace)]
         if self.loss_again is not None:
             self.again.begin(self.loss_again, "the step", roots=[self.loss_again, model])
-        for mode in self.modes:
+        for mode in self.modes[:1] if isinstance(self.trace.repeated, Called) else self.modes:
             mode.__enter__()
 
     def enter_model(self, model, args, kwargs):
@@ -434,6 +436,7 @@ class record:
 
     def leave(self):
         """Nothing sees operators or modules any longer."""
+        self.left = True
         self.add_up()  # where the backward pass did not end
         entered = [*_get_current_dispatch_mode_stack(), *_get_current_function_mode_stack()]
         for mode in reversed(self.modes):

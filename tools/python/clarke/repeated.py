@@ -205,8 +205,9 @@ class Program:
         slots = {self.numbers[id(v)]: v for n in trace.nodes for v in values_in((n.reads, n.results))}
         self.traced = {} if record.light else dict(self.places_of(record.everything(graph), graph, places))
         self.kept = sorted({self.x.number, self.y.number, *self.read_later()})
-        self.of_parameters = {slot: addresses[slots[slot].place[0]] for slot in self.kept if slots[slot].place[0] in addresses}
+        self.of_parameters = {slot: (addresses[slots[slot].place[0]], *slots[slot].place[1:]) for slot in self.kept if slots[slot].place[0] in addresses}
         self.numbers = None
+        self.calls = None  # what the step calls, and where else its tensors lie (calls.py)
 
     def places_of(self, written, graph, places):
         """Where each tensor, by its name in the trace's file, comes from: (a slot, None), or (an operator, which of the gradients of its results)"""
@@ -331,17 +332,34 @@ class Repeated:
         self.program, self.record, self.trace = program, record, record.trace
         self.ran = []  # (op, args, kwargs, result, number, module, source) of each operator
         self.known, self.at, self.tensors = {}, {}, {}  # what was met by identity, and by its place; tensors by slots
-        self.loss, self.taken = None, {}
+        self.loss, self.taken, self.heard = None, {}, None  # the last: what is called (calls.py), if somebody asks
 
     # ---- The forward pass
+
+    def call(self, usual, function, args, kwargs):
+        """A function of PyTorch's is called, whose operators are seen."""
+        if self.heard is None or self.loss is not None:
+            return usual(function, args, kwargs)
+        first, module, source = len(self.ran), self.module(), source_line()
+        out = usual(function, args, kwargs)
+        if self.trace.repeated is self:
+            self.heard.hear(function, args, kwargs, out, first, module, source)
+        return out
+
+    def module(self):
+        return self.trace.modules[-1] if self.trace.modules else ""
+
+    def is_whole(self):
+        """Has all run that the program runs?"""
+        return len(self.ran) == len(self.program.events)
 
     def see(self, op, args, kwargs):
         """An operator that PyTorch runs."""
         node = current_node()
         if node is not None or self.loss is not None:
             return self.behind(op, args, kwargs, node)
-        modules, ran, events = self.trace.modules, self.ran, self.program.events
-        module, source = modules[-1] if modules else "", source_line()
+        ran, events = self.ran, self.program.events
+        module, source = self.module(), source_line()
         try:
             event = events[len(ran)] if len(ran) < len(events) else None
             right = event is not None and self.is_next(event, op, args, kwargs, module, source)
@@ -492,11 +510,11 @@ class Repeated:
         """loss.backward() is about to run. (Is it the program's?) others: is there anything about it that backward() has not by itself?"""
         program = self.program
         try:
-            right = (gradient is None and not others and not retained(self.tensors.values()) and len(self.ran) == len(program.events) and self.slot_of(loss, None) == program.loss.number
+            right = (gradient is None and not others and not retained(self.tensors.values()) and self.is_whole() and self.slot_of(loss, None) == program.loss.number
                      and loss.grad_fn is not None and self.given() == program.given and self.record.flags == program.flags
                      and self.record.trained == program.trained)
             nodes, *said = autograd_nodes(loss.grad_fn, self.record.base) if right else ([], None)
-            right = right and said == program.autograd and self.ends(nodes) == program.ends
+            right = right and self.agrees(nodes, said)
         except Exception:
             right = False
         if not right:
@@ -507,6 +525,14 @@ class Repeated:
         for node, (_, _, number, *_) in zip(nodes, program.autograd[0]):
             if number in program.first:
                 self.hook(node, program.first[number])
+        return True
+
+    def agrees(self, nodes, said):
+        """Are autograd's nodes the program's?"""
+        if said != self.program.autograd or self.ends(nodes) != self.program.ends:
+            return False
+        if self.heard is not None:
+            self.program.calls, self.heard = self.heard.found(nodes), None
         return True
 
     def hook(self, node, i):
@@ -584,7 +610,7 @@ class Repeated:
     def keep(self, held):
         """Keeps the numbers of this step, which a later change does not reach, and lets go of its tensors. held: makes that of one that the step has made."""
         program, made = self.program, {}
-        start = {name: self.record.begun(name, self.record.parameters[name]) for name in dict.fromkeys([*program.initializers, *program.of_parameters.values()])}
+        start = {name: self.record.begun(name, self.record.parameters[name]) for name in dict.fromkeys([*program.initializers, *(name for name, *_ in program.of_parameters.values())])}
         batch = {t.untyped_storage()._cdata for t in (self.tensors[program.x.number], self.tensors[program.y.number])}
 
         def kept(t):
@@ -599,11 +625,11 @@ class Repeated:
 
     def of_parameter(self, slot, start):
         """A parameter, or a part of one, as it was when the block began: with that it was compared."""
-        t, name = self.tensors[slot], self.program.of_parameters[slot]
+        name, offset, shape, strides = self.program.of_parameters[slot]
         p, whole = self.record.parameters[name], start[name]
         if whole.stride() == p.stride() and whole.storage_offset() == p.storage_offset() == 0:
-            return whole.as_strided(t.shape, t.stride(), t.storage_offset())
-        return t.detach().clone()
+            return whole.as_strided(shape, strides, offset)
+        return p.detach().as_strided(shape, strides, offset).clone()
 
     def filled(self, tree):
         """With a value in the place of each slot."""

@@ -681,7 +681,10 @@ MEMORY = {torch.Tensor.data_ptr, torch.Tensor.untyped_storage}
 def hands_out(function):
     """Torch itself asks for memory, too, which hands nothing out, unless a tensor is pickled."""
     if function in MEMORY:
-        code = sys._getframe(2).f_code
+        frame = sys._getframe(1)
+        while frame.f_code is not Functions.__torch_function__.__code__:
+            frame = frame.f_back
+        code = frame.f_back.f_code
         return shown(code.co_filename) is not None or code.co_name in ("_reduce_ex_internal", "_typed_storage")
     return function in ARRAYS
 
@@ -708,6 +711,11 @@ class Functions(TorchFunctionMode):
         kwargs = kwargs or {}
         if function is torch.Tensor.backward:
             return self.backward(function, args, kwargs)
+        if self.trace.repeated is not None:
+            return self.trace.repeated.call(self.usual, function, args, kwargs)
+        return self.usual(function, args, kwargs)
+
+    def usual(self, function, args, kwargs):
         if isinstance(function, torch._ops.HigherOrderOperator):
             raise self.trace.refused(f"{function}: what it is handed are functions, whose operators cannot be seen",
                                      "call these themselves, with Python's own if, for and while")

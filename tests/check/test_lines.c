@@ -1,0 +1,644 @@
+/* Lines of proofs about tapes that are made by hand, word by word: what holds, what fails and why, and what is said of it. */
+#include "../suite.h"
+#include "check/base/allocate.h"
+#include "check/base/lines.h"
+#include "check/evidence_kinds.h"
+#include "forge_tape_draw.h"
+#include "forge_tape_judge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Tapes */
+
+static plain_step *
+add(plain_tape *t, plain_kind of, size_t n, size_t width)
+{
+  plain_step *st = &t->step[t->n_steps++];
+
+  st->kind = of;
+  st->n = n;
+  st->width = width;
+  for (size_t f = 0; f < n; f++)
+    for (size_t i = 0; i < width; i++)
+      st->term[f][i] = (plain_term){1, -1, (int)t->n_steps - 2, (int)(width == 1 ? f : i)};
+  return st;
+}
+
+static void
+add_relu(plain_tape *t, size_t n)
+{
+  plain_step *st = add(t, PLAIN_PIECES, n, 1);
+
+  st->op = 3;
+  st->n_kinks = 1;
+  st->piece[1][1] = 1;
+}
+
+/* Of one sample, 1: w0, w1 and w0 - w1, all 0. */
+static void
+begin(plain_tape *t)
+{
+  memset(t, 0, sizeof *t);
+  t->batch = 1;
+  t->n_moving = 2;
+  t->n_weights = 3;
+  t->x[0] = 1;
+  add(t, PLAIN_INPUT, 1, 0);
+  plain_step *st = add(t, PLAIN_SUM, 3, 2);
+  for (size_t f = 0; f < 3; f++)
+    for (size_t i = 0; i < 2; i++)
+      st->term[f][i] = (plain_term){i == 0 ? 1 : f < 2 ? 0 : -1, f == 2 && i == 1 ? 1 : (int)f % 2, 0, 0};
+}
+
+/* relu(w0) + 2 relu(w1) */
+static void
+make_two(plain_tape *t)
+{
+  begin(t);
+  add_relu(t, 2);
+  add(t, PLAIN_SUM, 1, 2)->term[0][1].coef = 2;
+}
+
+/* The same, and 3 relu(x) added, whose kink is not touched: the first node. */
+static void
+make_early(plain_tape *t)
+{
+  make_two(t);
+  memmove(&t->step[2], &t->step[1], 3 * sizeof *t->step);
+  t->n_steps = 1;
+  add_relu(t, 1);
+  for (size_t s = 2; s < 5; s++)
+    for (size_t f = 0; f < 3; f++)
+      for (size_t i = 0; i < 2; i++)
+        t->step[s].term[f][i].step += s > 2;
+  t->n_steps = 5;
+}
+
+/* exp(a relu(w0) + b relu(w1)), or of relu(relu(w1)). */
+static void
+make_exp(plain_tape *t, double a, double b, bool behind)
+{
+  begin(t);
+  add_relu(t, 2);
+  if (behind)
+    add_relu(t, 2);
+  plain_step *st = add(t, PLAIN_SUM, 1, 2);
+  st->term[0][0].coef = a;
+  st->term[0][1].coef = b;
+  if (behind)
+    st->term[0][0].step--;
+  add(t, PLAIN_EXP, 1, 1);
+}
+
+static void make_exp_both(plain_tape *t) { make_exp(t, 1, 1, false); }
+static void make_exp_first(plain_tape *t) { make_exp(t, 1, 0, false); }
+static void make_exp_last(plain_tape *t) { make_exp(t, 0, 1, false); }
+static void make_exp_behind(plain_tape *t) { make_exp(t, 1, 0, true); }
+static void make_exp_chain(plain_tape *t) { make_exp(t, 1, 1, true); }
+
+/* relu(p(w0)), of p PRelu with the slope 1/2 on its left. */
+static void
+make_leaky(plain_tape *t)
+{
+  begin(t);
+  t->w[2] = 0.5;
+  add_relu(t, 1);
+  t->step[2].op = 2;
+  t->step[2].term[0][0].w = 2;
+  add_relu(t, 1);
+  add(t, PLAIN_SUM, 1, 1);
+}
+
+/* relu(w0) - relu(-w0) + 0 relu(w1): the slopes 1 make its derivative 2. */
+static void
+make_twice(plain_tape *t)
+{
+  begin(t);
+  for (size_t i = 0; i < 2; i++)
+    t->step[1].term[1][i].coef = t->step[1].term[1][i].w = 0;
+  t->step[1].term[1][0].coef = -1;
+  t->step[1].term[2][0] = (plain_term){1, 1, 0, 0};
+  t->step[1].term[2][1].coef = 0;
+  add_relu(t, 3);
+  plain_step *st = add(t, PLAIN_SUM, 1, 3);
+  st->term[0][1].coef = -1;
+  st->term[0][2].coef = 0;
+}
+
+/* max(w0, -w0, w1) - max(-w0, w0): the first ones make its derivative 2 by w0, which is 1 at most. */
+static void
+make_ties(plain_tape *t)
+{
+  make_twice(t);
+  t->n_steps = 2;
+  add(t, PLAIN_LARGEST, 1, 3)->op = 1;
+  plain_step *st = add(t, PLAIN_LARGEST, 1, 2);
+  st->op = 1;
+  st->term[0][0] = (plain_term){1, -1, 1, 1};
+  st->term[0][1] = (plain_term){1, -1, 1, 0};
+  st = add(t, PLAIN_SUM, 1, 2);
+  st->term[0][0] = (plain_term){1, -1, 2, 0};
+  st->term[0][1] = (plain_term){-1, -1, 3, 0};
+}
+
+/* exp(relu(w0) + 0 max(w0, w1, w0 - w1)) */
+static void
+make_exp_window(plain_tape *t)
+{
+  begin(t);
+  add_relu(t, 1);
+  add(t, PLAIN_LARGEST, 1, 3)->op = 1;
+  for (size_t i = 0; i < 3; i++)
+    t->step[3].term[0][i].step = 1;
+  plain_step *st = add(t, PLAIN_SUM, 1, 2);
+  st->term[0][0] = (plain_term){1, -1, 2, 0};
+  st->term[0][1] = (plain_term){0, -1, 3, 0};
+  add(t, PLAIN_EXP, 1, 1);
+}
+
+/* Nothing is touched: relu(1) + 2 relu(2). */
+static void
+make_untouched(plain_tape *t)
+{
+  make_two(t);
+  t->w[0] = 1;
+  t->w[1] = 2;
+}
+
+/* 2 relu(w1) and relu(w0), two outputs. */
+static void
+make_pair(plain_tape *t)
+{
+  begin(t);
+  add_relu(t, 2);
+  plain_step *st = add(t, PLAIN_SUM, 2, 1);
+  st->term[0][0].coef = 2;
+  st->term[0][0].from = 1;
+  st->term[1][0].from = 0;
+}
+
+/* The largest of w0, w1 and w0 - w1. */
+static void
+make_window(plain_tape *t)
+{
+  begin(t);
+  add(t, PLAIN_LARGEST, 1, 3)->op = 1;
+  add(t, PLAIN_SUM, 1, 1);
+}
+
+/* ---- What is changed of a point */
+
+static tensor *
+target(point *p, size_t rank, size_t rows, size_t columns)
+{
+  static tensor y;
+
+  y = (tensor){.name = (char *)"y", .rank = rank, .dims = {rows, columns}, .count = 4, .real = true, .value = rationals(4)};
+  p->target = &y;
+  return &y;
+}
+
+static const port *
+declared(bool shaped, size_t rank, size_t rows, size_t columns)
+{
+  static port y;
+  static size_t dims[2];
+
+  dims[0] = rows;
+  dims[1] = columns;
+  y = (port){.shaped = shaped, .rank = rank, .dims = dims};
+  return &y;
+}
+
+static void
+labels(point *p, long label, long ignored)
+{
+  static tensor left_out;
+
+  target(p, 1, 1, 0)->real = false;
+  mpq_set_si(&p->target->value[0], label, 1);
+  left_out = (tensor){.value = rationals(1)};
+  mpq_set_si(left_out.value, ignored, 1);
+  p->net->own.ignored = ignored != 0 ? &left_out : NULL;
+}
+
+static void own_mse(point *p) { p->net->own.kind = LOSS_MSE; }
+static void no_target(point *p) { p->target = NULL; }
+static void target_number(point *p) { target(p, 0, 1, 1); }
+static void target_of_two(point *p) { target(p, 2, 2, 1); }
+static void target_wide(point *p) { target(p, 2, 1, 2); }
+static void target_flat(point *p) { target(p, 1, 1, 1); }
+static void declared_so(point *p) { p->net->own.y = declared(true, 2, 1, 1); }
+static void declared_open(point *p) { p->net->own.y = declared(true, 2, 0, 1); }
+static void declared_flat(point *p) { p->net->own.y = declared(true, 1, 1, 1); }
+static void declared_long(point *p) { p->net->own.y = declared(true, 2, 2, 1); }
+static void declared_wide(point *p) { p->net->own.y = declared(true, 2, 1, 2); }
+static void undeclared(point *p) { p->net->own.y = declared(false, 1, 5, 5); }
+static void label_0(point *p) { labels(p, 0, 0); }
+static void label_1(point *p) { labels(p, 1, -100); }
+static void label_2(point *p) { labels(p, 2, -100); }
+static void label_below(point *p) { labels(p, -1, -100); }
+static void label_ignored(point *p) { labels(p, -100, -100); }
+static void label_real(point *p) { labels(p, 0, 0); ((tensor *)p->target)->real = true; }
+static void label_row(point *p) { target(p, 2, 1, 1)->real = false; }
+static void in_time(point *p) { p->net->steps[2].turn = 3; }
+static void at_first(point *p) { p->net->steps[2].turn = 1; }
+static void named(point *p) { p->net->steps[2].name = "here"; }
+static void output_cube(point *p) { labels(p, 0, 0); p->net->rank = 3; p->net->dims[2] = 1; }
+static void other_is_none(point *p) { p->net->tensors[1]->weight = false; }
+static void none_is(point *p) { p->net->tensors[0]->weight = p->net->tensors[1]->weight = false; }
+
+/* ---- Cases */
+
+#define WHO(loss, wrt) "loss " loss "\nwrt " wrt "\nprofile hand\n"
+#define RELU(slope) "proxy Relu 0 " slope "\n"
+#define MOVE(...) "direction\nmove " __VA_ARGS__ "\n"
+#define AD "evidence ad\ncell ad\ndirections 1\n"
+#define UP AD MOVE("w add 1")
+#define TWO "touched 2\n"
+#define ONE RELU("1") TWO
+#define SUM WHO("sum", "w") ONE
+#define TIE(rule, taken) WHO("sum", "w") "tie ReduceMax " rule "\ntouched 1\n" taken
+#define HULL(n) "evidence hull " n "\n"
+#define CELL(weight, sides) "cell " weight " " sides "\ndirections 1\n"
+#define MIX "evidence mix 1\nmix Relu_2 1/2\n"
+#define BOTH "cell mix -\ndirections 1\n" MOVE("w add -1") "cell mix +\ndirections 1\n" MOVE("w add 1")
+#define HALF WHO("sum", "w") RELU("1/2") TWO
+
+typedef struct {
+  void (*make)(plain_tape *t);
+  void (*change)(point *p);
+  const char *lines, *why; /* NULL: it holds */
+} lined;
+
+static const lined cases[] = {
+  /* loss */
+  {make_two, NULL, SUM UP, NULL},
+  {make_two, NULL, WHO("some", "w") ONE UP, "unknown loss 'some'"},
+  {make_two, NULL, WHO("mse", "w") ONE UP, NULL},
+  {make_two, own_mse, SUM UP, "own loss is another"},
+  {make_two, own_mse, WHO("mse", "w") ONE UP, NULL},
+  {make_two, no_target, SUM UP, NULL},
+  {make_two, no_target, WHO("mse", "w") ONE UP, "no y for each sample"},
+  {make_two, target_number, WHO("mse", "w") ONE UP, "no y for each sample"},
+  {make_two, target_of_two, WHO("mse", "w") ONE UP, "no y for each sample"},
+  {make_two, target_wide, WHO("mse", "w") ONE UP, "the output's shape"},
+  {make_two, target_flat, WHO("mse", "w") ONE UP, "the output's shape"},
+  {make_two, declared_so, WHO("mse", "w") ONE UP, NULL},
+  {make_two, declared_open, WHO("mse", "w") ONE UP, NULL},
+  {make_two, declared_flat, WHO("mse", "w") ONE UP, "the model declares"},
+  {make_two, declared_long, WHO("mse", "w") ONE UP, "the model declares"},
+  {make_two, declared_wide, WHO("mse", "w") ONE UP, "the model declares"},
+  {make_two, undeclared, WHO("mse", "w") ONE UP, NULL},
+  {make_pair, label_0, WHO("ce", "w") ONE UP, NULL},
+  {make_pair, label_1, WHO("ce", "w") ONE UP, NULL},
+  {make_pair, label_2, WHO("ce", "w") ONE UP, "label 0 is no class"},
+  {make_pair, label_below, WHO("ce", "w") ONE UP, "label 0 is no class"},
+  {make_pair, label_ignored, WHO("ce", "w") ONE UP, "every label is ignored"},
+  {make_pair, label_real, WHO("ce", "w") ONE UP, "an integer label"},
+  {make_pair, label_row, WHO("ce", "w") ONE UP, "an integer label"},
+  {make_pair, output_cube, WHO("ce", "w") ONE UP, "an integer label"},
+  /* wrt */
+  {make_two, NULL, WHO("sum", "*") ONE UP, NULL},
+  {make_two, NULL, WHO("sum", "*") ONE AD MOVE("w add 1\nmove c add 1"), NULL},
+  {make_two, other_is_none, WHO("sum", "*") ONE AD MOVE("w add 1\nmove c add 1"), "no parameter 'c'"},
+  {make_two, none_is, WHO("sum", "*") ONE UP, "the model has none"},
+  {make_two, NULL, "loss sum\nwrt\nprofile hand\n" ONE UP, "no parameter is named"},
+  {make_two, NULL, WHO("sum", "c w") ONE UP, NULL},
+  {make_two, NULL, WHO("sum", "w w") ONE UP, "'w' is named twice"},
+  {make_two, NULL, WHO("sum", "w *") ONE UP, "'*' is not a name"},
+  {make_two, NULL, WHO("sum", "d") ONE UP, "no parameter 'd'"},
+  {make_two, NULL, WHO("sum", "w") RELU("1") "touched 1\n" UP, "the number of touched kinks is 2"},
+  {make_two, NULL, WHO("sum", "w") RELU("1") "touched 3\n" UP, "the number of touched kinks is 2"},
+  {make_two, NULL, WHO("sum", "w") TWO UP, "'proxy' is expected"},
+  {make_two, NULL, WHO("sum", "w") "proxy Abs 0 1\n" TWO UP, "the proxy of kink 0 of Relu is expected"},
+  {make_two, NULL, WHO("sum", "w") "proxy Relu 1 1\n" TWO UP, "the proxy of kink 0 of Relu is expected"},
+  {make_two, NULL, WHO("sum", "w") RELU("right") TWO UP, NULL},
+  {make_two, NULL, WHO("sum", "w") RELU("left") TWO UP, "wrong side"},
+  {make_two, NULL, WHO("sum", "w") RELU("left") TWO AD MOVE("w add -1"), NULL},
+  {make_two, NULL, WHO("sum", "w") RELU("0") TWO AD MOVE("w add -1"), NULL},
+  {make_two, NULL, WHO("sum", "w") RELU("2/3") TWO UP, "gives it no side"},
+  /* evidence and its words */
+  {make_two, NULL, SUM "evidence some\n", "'some' does not prove in-bouligand"},
+  {make_two, NULL, SUM "evidence mix 1\n", "'mix' does not prove in-bouligand"},
+  {make_two, NULL, SUM UP "leaf\n", "'end' is expected"},
+  {make_two, NULL, SUM "evidence ad\ncell mix\ndirections 0\n", "'cell ad' is expected"},
+  {make_two, NULL, SUM "evidence ad\ncell ad +\ndirections 0\n", "more than was expected"},
+  {make_two, NULL, SUM "evidence ad\ncell ad\ndirections 0\n", "no direction moves touched kink 0"},
+  {make_two, NULL, SUM "evidence ad\ncell ad\ndirections 1\n" MOVE("w at 0 1"), "no direction moves touched kink 1 (node 2 '', feature 1, sample 0)"},
+  {make_two, NULL, SUM "evidence ad\ncell ad\ndirections 2\n" MOVE("w at 0 1") MOVE("w at 1 3"), NULL},
+  {make_two, NULL, SUM "evidence ad\ncell ad\ndirections 2\n" MOVE("w at 0 1") MOVE("w add -1"), "touched kink 1 (node 2 '', feature 1, sample 0) moves to"},
+  {make_two, NULL, SUM "evidence ad\ncell ad\ndirections 2\n" MOVE("w add 1") MOVE("w add -1"), NULL},
+  /* moves */
+  {make_two, NULL, SUM AD MOVE("w at 0 1\nmove w at 1 1"), NULL},
+  {make_two, NULL, SUM AD MOVE("w at 0 2\nmove w add 1\nmove w at 0 -1"), NULL},
+  {make_two, NULL, SUM AD MOVE("w at 0 -2\nmove w add 1"), "wrong side"},
+  {make_two, NULL, SUM AD MOVE("w copy 1"), "no direction moves"},
+  {make_two, NULL, SUM AD MOVE("w at 0 1\nmove w at 2 1"), "no entry of 'w'"},
+  {make_two, NULL, SUM AD MOVE("w add 0"), "or a coefficient 0"},
+  {make_two, NULL, SUM AD MOVE("w set 1"), "copy, add or at is expected, not 'set'"},
+  {make_two, NULL, SUM AD MOVE("c add 1"), "parameter 'c' is not in wrt"},
+  {make_two, NULL, SUM AD "direction\n", "'move' is expected"},
+  /* ties: of w0, w1 and w0 - w1 */
+  {make_window, NULL, TIE("first", AD MOVE("w at 0 1\nmove w at 1 1/2")), NULL},
+  {make_window, NULL, TIE("last", AD MOVE("w at 0 1\nmove w at 1 1/2")), "wrong side"},
+  {make_window, NULL, TIE("last", AD MOVE("w at 1 -1")), NULL},
+  {make_window, NULL, TIE("mean", AD MOVE("w at 1 -1")), "does not rest, and what AD does gives it no side"},
+  {make_window, NULL, TIE("hybrid 0", AD MOVE("w at 0 1\nmove w at 1 1/2")), NULL},
+  {make_window, NULL, TIE("hybrid 1/2", AD MOVE("w at 0 1\nmove w at 1 1/2")), "gives it no side"},
+  {make_window, NULL, TIE("some", AD MOVE("w at 0 1\nmove w at 1 1/2")), "unknown tie rule 'some'"},
+  {make_window, NULL, WHO("sum", "w") "tie MaxPool first\ntouched 1\n" UP, "the tie rule of ReduceMax is expected"},
+  {make_window, NULL, TIE("first", HULL("1") CELL("1", "a") MOVE("w at 0 1\nmove w at 1 1/2")), NULL},
+  {make_window, NULL, TIE("first", HULL("1") CELL("1", "b") MOVE("w at 1 1")), "is not AD's output"},
+  {make_window, NULL, TIE("first", HULL("1") CELL("1", "d") MOVE("w at 1 1")), "has no side 'd'"},
+  {make_window, NULL, TIE("first", HULL("1") CELL("1", "+") MOVE("w at 1 1")), "has no side '+'"},
+  {make_window, NULL, TIE("first", HULL("1") CELL("1", "{3}") MOVE("w at 1 1")), "has no side '{'"},
+  {make_window, NULL, TIE("first", HULL("1") CELL("1", "") MOVE("w at 1 1")), "one space apart"},
+  {make_window, NULL, TIE("mean", "evidence hull 2\n" CELL("2/3", "a") MOVE("w at 0 1\nmove w at 1 1/2") CELL("1/3", "c") MOVE("w at 1 -1")),
+   "one for this verdict"},
+  /* hulls */
+  {make_untouched, NULL, WHO("sum", "w") RELU("1") "touched 0\n" HULL("1") "cell 1 .\ndirections 0\n", NULL},
+  {make_untouched, NULL, WHO("sum", "w") RELU("1") "touched 0\n" HULL("1") "cell 1 +\ndirections 0\n", "one side for each touched kink"},
+  {make_untouched, NULL, WHO("sum", "w") RELU("1") "touched 0\n" HULL("1") "cell 1 ..\ndirections 0\n", "one side for each touched kink"},
+  {make_two, NULL, SUM HULL("0"), "one cell or more"},
+  {make_two, NULL, SUM HULL("2"), "one for this verdict"},
+  {make_two, NULL, SUM HULL("1") CELL("1", "+") MOVE("w add 1"), "one side for each touched kink"},
+  {make_two, NULL, SUM HULL("1") CELL("1", "+++") MOVE("w add 1"), "one side for each touched kink"},
+  {make_two, NULL, SUM HULL("1") CELL("1", "+a") MOVE("w add 1"), "has no side 'a'"},
+  {make_two, NULL, SUM HULL("1") CELL("2", "++") MOVE("w add 1"), "do not sum to 1"},
+  {make_two, NULL, SUM HULL("1") CELL("-1", "++") MOVE("w add 1"), "a weight is negative"},
+  {make_two, NULL, SUM HULL("1") CELL("1", "++") MOVE("w add 1"), NULL},
+  {make_two, NULL, SUM HULL("1") CELL("1", "+-") MOVE("w at 0 1\nmove w at 1 -1"), "is not AD's output"},
+};
+
+/* Of other verdicts. */
+static const lined inside[] = {
+  {make_two, NULL, HALF MIX BOTH, NULL},
+  {make_two, NULL, HALF "evidence mix 0\n", "a mix is of 1 to 30 nodes"},
+  {make_two, NULL, HALF "evidence mix 31\n", "a mix is of 1 to 30 nodes"},
+  {make_two, NULL, HALF "evidence mix 30\nmix Relu_3 1/2\n", "no such node"},
+  {make_two, NULL, HALF "evidence mix 1\nmix Relu_1 1/2\n", "no such node"},
+  {make_two, NULL, HALF "evidence mix 1\nmix Relu_22 1/2\n", "no such node"},
+  {make_two, NULL, HALF "evidence mix 1\nmix Relu_2%401 1/2\n", "no such node"},
+  {make_two, NULL, HALF "evidence mix 1\nmix Gemm_1 1/2\n", "no such node"},
+  {make_two, NULL, HALF "evidence mix 1\nmix Relu_2%403 1/2\n", "no such node"},
+  {make_two, in_time, HALF "evidence mix 1\nmix Relu_2%403 1/2\n" BOTH, NULL},
+  {make_two, at_first, HALF "evidence mix 1\nmix Relu_2%401 1/2\n" BOTH, NULL},
+  {make_two, in_time, HALF "evidence mix 1\nmix Relu_2%402 1/2\n", "no such node"},
+  {make_two, in_time, HALF MIX, "no such node"},
+  {make_two, named, HALF MIX, "no such node"},
+  {make_two, named, HALF "evidence mix 1\nmix here 1/2\n" BOTH, NULL},
+  {make_two, named, HALF "evidence mix 1\nmix her 1/2\n" BOTH, "no such node"},
+  {make_early, NULL, HALF "evidence mix 1\nmix Relu_1 1/2\ncell mix -\ndirections 0\n", "gives it no side"},
+  {make_two, NULL, HALF "evidence mix 2\nmix Relu_2 1/2\nmix Relu_2 1/2\n", "no such node"},
+  {make_two, NULL, HALF "evidence mix 1\nmix Relu_2 0\n", "not between 0 and 1"},
+  {make_two, NULL, HALF "evidence mix 1\nmix Relu_2 1\n", "not between 0 and 1"},
+  {make_two, NULL, HALF MIX "cell mix +\ndirections 1\n" MOVE("w add 1"), "the cells' signs must be in order"},
+  {make_two, NULL, HALF MIX "cell mix --\ndirections 1\n" MOVE("w add -1"), "one sign for each mixed node"},
+  {make_two, NULL, HALF MIX "cell ad -\ndirections 1\n" MOVE("w add -1"), "'cell mix' is expected"},
+  {make_two, NULL, HALF MIX "cell mix -\ndirections 1\n" MOVE("w add -1") "cell mix -\n", "the cells' signs must be in order"},
+  {make_two, NULL, HALF MIX "cell mix -\ndirections 1\n" MOVE("w add -1"), "'cell' is expected"},
+  {make_two, NULL, WHO("sum", "w") RELU("1/3") TWO "evidence mix 1\nmix Relu_2 2/3\ncell mix -\ndirections 1\n" MOVE("w add -1")
+   "cell mix +\ndirections 1\n" MOVE("w add 1"), NULL},
+  {make_two, NULL, WHO("sum", "w") RELU("1/3") TWO "evidence mix 1\nmix Relu_2 1/3\ncell mix -\ndirections 1\n" MOVE("w add -1"), "gives it no side"},
+  {make_two, NULL, HALF "evidence ad\n", "'ad' does not prove in-clarke"},
+  {make_two, NULL, HALF "evidence separator\n", "'separator' does not prove in-clarke"},
+  /* Slopes are enough where gradients are not rational, and where no kink that is split is behind another that has an effect. */
+  {make_exp_both, NULL, HALF HULL("2") CELL("1/2", "++") MOVE("w add 1") CELL("1/2", "--") MOVE("w add -1"), NULL},
+  {make_exp_both, NULL, HALF HULL("2") CELL("1/2", "++") MOVE("w add 1") CELL("1/2", "-+") MOVE("w at 0 -1\nmove w at 1 1"), "not rational"},
+  {make_exp_both, NULL, HALF HULL("2") CELL("1/2", "++") MOVE("w add 1") CELL("1/2", "+-") MOVE("w at 0 1\nmove w at 1 -1"), "not rational"},
+  {make_exp_first, NULL, HALF HULL("2") CELL("1/2", "++") MOVE("w add 1") CELL("1/2", "-+") MOVE("w at 0 -1\nmove w at 1 1"), NULL},
+  {make_exp_first, NULL, HALF HULL("2") CELL("1/2", "++") MOVE("w add 1") CELL("1/2", "+-") MOVE("w at 0 1\nmove w at 1 -1"), "not rational"},
+  {make_exp_last, NULL, HALF HULL("2") CELL("1/2", "++") MOVE("w add 1") CELL("1/2", "+-") MOVE("w at 0 1\nmove w at 1 -1"), NULL},
+  {make_exp_last, NULL, HALF HULL("2") CELL("1/2", "++") MOVE("w add 1") CELL("1/2", "-+") MOVE("w at 0 -1\nmove w at 1 1"), "not rational"},
+  {make_exp_behind, NULL, WHO("sum", "w") RELU("1/2") "touched 4\n" HULL("2") CELL("1/2", "++++") MOVE("w add 1")
+   CELL("1/2", "----") MOVE("w add -1"), NULL},
+  {make_exp_chain, NULL, WHO("sum", "w") RELU("1/2") "touched 4\n" HULL("2") CELL("1/2", "++++") MOVE("w add 1")
+   CELL("1/2", "----") MOVE("w add -1"), "not rational"},
+  {make_leaky, NULL, WHO("sum", "w") "proxy PRelu 0 3/4\n" RELU("1/2") TWO HULL("2") CELL("1/2", "++") MOVE("w at 0 1")
+   CELL("1/2", "--") MOVE("w at 0 -1"), "is not AD's output"},
+  {make_leaky, NULL, WHO("sum", "w") "proxy PRelu 0 3/4\n" RELU("1/2") TWO HULL("2") CELL("3/8", "++") MOVE("w at 0 1")
+   CELL("5/8", "--") MOVE("w at 0 -1"), NULL},
+  {make_exp_window, NULL, WHO("sum", "w") RELU("1/2") "tie ReduceMax first\n" TWO HULL("2") CELL("1/2", "+c") MOVE("w at 0 1\nmove w at 1 -1")
+   CELL("1/2", "-b") MOVE("w at 0 -1\nmove w at 1 1"), NULL},
+  {make_two, NULL, HALF HULL("0"), "one cell or more"},
+  {make_two, NULL, HALF HULL("2") CELL("1/2", "++") MOVE("w add 1") CELL("1/2", "--") MOVE("w add -1"), NULL},
+  {make_two, NULL, HALF HULL("2") CELL("1/2", "++") MOVE("w add 1") CELL("1/4", "--") MOVE("w add -1"), "do not sum to 1"},
+  {make_window, NULL, TIE("mean", HULL("2") CELL("2/3", "a") MOVE("w at 0 1\nmove w at 1 1/2") CELL("1/3", "c") MOVE("w at 1 -1")), "is not AD's"},
+  {make_window, NULL, TIE("mean", HULL("3") CELL("1/3", "a") MOVE("w at 0 1\nmove w at 1 1/2") CELL("1/3", "b") MOVE("w at 1 1")
+   CELL("1/3", "c") MOVE("w at 1 -1")), NULL},
+  {make_window, NULL, TIE("hybrid 3", HULL("3") CELL("-1", "a") MOVE("w at 0 1\nmove w at 1 1/2") CELL("1", "b") MOVE("w at 1 1")
+   CELL("1", "c") MOVE("w at 1 -1")), "negative"},
+  {make_window, NULL, TIE("hybrid 3/2", HULL("3") CELL("0", "a") MOVE("w at 0 1\nmove w at 1 1/2") CELL("1/2", "b") MOVE("w at 1 1")
+   CELL("1/2", "c") MOVE("w at 1 -1")), NULL},
+};
+
+#define THREE WHO("sum", "w") RELU("1") "touched 3\n"
+#define V "v w 0 1\n"
+#define DEAD "dead 2\nu 0 1\nu 1 1\n"
+#define TREE "tree\nbranch 0\nbranch 1\n" DEAD "leaf\nbranch 1\nleaf\n" DEAD
+#define BY THREE "evidence separator\n"
+#define FORK BY V "tree\nbranch 0\nbranch 1\n"
+#define BOUND THREE "evidence bound\n"
+#define TIES WHO("sum", "w") "tie ReduceMax first\ntouched 2\n"
+#define TIED_FORK TIES "evidence separator\n" V "tree\nbranch 0\nbranch 1\n"
+#define DEAD_TIES "dead 2\nu 0 b 1\nu 1 b 1\n"
+#define TIED_REST "leaf\nbranch 1\nleaf\nleaf\nbranch 1\nleaf\nleaf\n"
+
+static const lined outside[] = {
+  {make_twice, NULL, BY V TREE, NULL},
+  {make_twice, NULL, BY "v w 0 1/3\n" TREE, NULL},
+  {make_twice, NULL, BY "v w 0 -1\n" TREE, "not separated"},
+  {make_twice, NULL, BY "v w 0 0\n" TREE, "nonzero entries of parameters in wrt"},
+  {make_twice, NULL, BY "v w 2 1\n" TREE, "nonzero entries of parameters in wrt"},
+  {make_twice, NULL, BY "v c 0 1\n" TREE, "nonzero entries of parameters in wrt"},
+  {make_twice, NULL, BY "v d 0 1\n" TREE, "no parameter 'd'"},
+  {make_twice, NULL, BY V "v w 1 1\n" TREE, "has not been branched on, and moves along v"},
+  {make_twice, NULL, BY "v w 1 1\n" V TREE, "in order, are expected"},
+  {make_twice, NULL, BY V V TREE, "in order, are expected"},
+  {make_twice, NULL, WHO("sum", "w c") RELU("1") "touched 3\nevidence separator\n" V "v c 0 1\n" TREE, NULL},
+  {make_twice, NULL, WHO("sum", "c w") RELU("1") "touched 3\nevidence separator\n" V "v c 0 1\n" TREE, "in order, are expected"},
+  {make_twice, NULL, BY TREE, "'v' is expected"},
+  {make_twice, NULL, FORK DEAD "leaf\nbranch 1\nleaf\nbranch 2\n" DEAD DEAD, NULL},
+  {make_twice, NULL, BY V "tree\nbranch 3\n", "a branch on a touched kink after those above"},
+  {make_twice, NULL, BY V "tree\nbranch 0\nbranch 0\n", "a branch on a touched kink after those above"},
+  {make_twice, NULL, BY V "tree\nbranch 1\nbranch 0\n", "a branch on a touched kink after those above"},
+  {make_twice, NULL, BY V "tree\nbranch 0\nbranch 1\n" DEAD "branch 2\nleaf\nleaf\nbranch 2\nbranch 1\n", "after those above"},
+  {make_twice, NULL, FORK "dead 0\n", "a combination of no kinks"},
+  {make_twice, NULL, FORK "dead 2\nu 0 1\nu 3 1\n", "there is no touched kink 3"},
+  {make_twice, NULL, FORK "dead 2\nu 0 1\nu 2 1\n", "touched kink 2 (node 2 '', feature 2, sample 0) has not been branched on"},
+  {make_twice, NULL, FORK "dead 2\nu 1 1\nu 0 1\n", "touched kinks in increasing order"},
+  {make_twice, NULL, FORK "dead 2\nu 0 1\nu 0 1\n", "touched kinks in increasing order"},
+  {make_twice, NULL, FORK "dead 2\nu 0 0\nu 1 1\n", "positive values are expected"},
+  {make_twice, NULL, FORK "dead 2\nu 0 -1\nu 1 -1\n", "positive values are expected"},
+  {make_twice, NULL, FORK "dead 2\nu 0 2\nu 1 1\n", "the combination of the derivatives is not zero"},
+  {make_twice, NULL, FORK "dead 1\nu 0 1\n", "the combination of the derivatives is not zero"},
+  {make_twice, NULL, FORK DEAD DEAD, "the combination of the derivatives is not zero"},
+  {make_twice, NULL, FORK "branch 2\n" DEAD "dead 2\nu 0 1\nu 1 1\nleaf\nbranch 1\nleaf\n" DEAD, NULL},
+  {make_twice, NULL, FORK "branch 2\ndead 3\nu 0 1\nu 1 1\nu 2 1\n", "the combination of the derivatives is not zero"},
+  {make_twice, NULL, FORK "twig\n", "'leaf' is expected"},
+  {make_twice, NULL, BY V TREE "leaf\n", "'end' is expected"},
+  {make_twice, NULL, THREE "evidence ad\n", "'ad' does not prove not-in-clarke"},
+  {make_twice, NULL, THREE "evidence hull 1\n", "'hull' does not prove not-in-clarke"},
+  /* bounds: in any order, and kinks that take their sides with others */
+  {make_twice, NULL, BOUND V TREE, NULL},
+  {make_twice, NULL, BOUND V "tree\nbranch 1\nbranch 0\ndead 2\nu 0 1\nu 1 1\nleaf\nbranch 0\nleaf\n" DEAD, NULL},
+  {make_twice, NULL, BOUND V "tree\nbranch 1\nbranch 1\n", "a branch on a touched kink after those above"},
+  {make_twice, NULL, BOUND V "opposite 0 1\ntree\nleaf\n", NULL},
+  {make_twice, NULL, BOUND "v w 0 -1\nopposite 0 1\ntree\nleaf\n", "not separated"},
+  {make_twice, NULL, BOUND V "tree\nleaf\n", "AD's output is not separated from these cells"},
+  {make_twice, NULL, BOUND V "opposite 0 1\ntree\nbranch 0\nleaf\nleaf\n", NULL},
+  {make_twice, NULL, BOUND V "opposite 0 1\ntree\nbranch 1\nleaf\nleaf\n", "a branch on a touched kink after those above"},
+  {make_twice, NULL, BOUND V "parallel 0 1\ntree\nleaf\n", "is not parallel to 0"},
+  {make_twice, NULL, BOUND V "opposite 0 2\ntree\nleaf\n", "is not opposite to 0"},
+  {make_twice, NULL, BOUND V "opposite 0 0\n", "touched kinks in increasing order, each once"},
+  {make_twice, NULL, BOUND V "opposite 1 0\n", "touched kinks in increasing order, each once"},
+  {make_twice, NULL, BOUND V "opposite 0 3\n", "touched kinks in increasing order, each once"},
+  {make_twice, NULL, BOUND V "opposite 0 1 1\n", "touched kinks in increasing order, each once"},
+  {make_twice, NULL, BOUND V "opposite 3 4\n", "touched kinks in increasing order are expected"},
+  {make_twice, NULL, BOUND V "opposite 0 1\nopposite 0 1\n", "touched kinks in increasing order are expected"},
+  {make_twice, NULL, BOUND V "opposite 0 1\nopposite 1 2\n", "touched kinks in increasing order are expected"},
+  {make_twice, NULL, BOUND V "opposite 0 1\nparallel 0 1\n", "'tree' is expected"},
+  /* windows */
+  {make_ties, NULL, TIED_FORK DEAD_TIES TIED_REST, NULL},
+  {make_ties, NULL, TIED_FORK "dead 2\nu 0 a 1\nu 1 b 1\n", "'a' is not another option than the one taken"},
+  {make_ties, NULL, TIED_FORK "dead 2\nu 0 bb 1\nu 1 b 1\n", "'bb' is not another option than the one taken"},
+  {make_ties, NULL, TIED_FORK "dead 2\nu 0 d 1\nu 1 b 1\n", "has no side 'd'"},
+  {make_ties, NULL, TIED_FORK "dead 2\nu 0 1\nu 1 b 1\n", "has no side '1'"},
+  {make_ties, NULL, TIED_FORK "dead 2\nu 0 c 1\nu 1 b 1\n", "the combination of the derivatives is not zero"},
+  {make_ties, NULL, TIED_FORK "dead 3\nu 0 c 1\nu 0 b 1\nu 1 b 1\n", "touched kinks in increasing order"},
+  {make_ties, NULL, TIED_FORK "leaf\n", "not separated"},
+  {make_ties, NULL, TIED_FORK DEAD_TIES "leaf\nbranch 1\nleaf\nleaf\n", "'leaf' is expected"},
+  {make_ties, NULL, TIED_FORK DEAD_TIES TIED_REST "leaf\n", "'end' is expected"},
+  {make_ties, NULL, TIES "evidence separator\n" V "tree\nbranch 0\nleaf\n", "touched kink 1 (node 3 '', feature 0, sample 0) has not been branched on, and moves"},
+  {make_ties, NULL, TIES "evidence bound\n" V "tree\nbranch 1\nbranch 0\n" DEAD_TIES "leaf\nleaf\nleaf\n", NULL},
+  {make_ties, NULL, TIES "evidence bound\n" V "tree\nbranch 1\nbranch 0\nleaf\n", "not separated"},
+  {make_ties, NULL, TIES "evidence bound\n" V "tree\nbranch 1\nleaf\n", "not separated"},
+  {make_ties, NULL, TIES "evidence bound\n" V "opposite 0 1\n", "windows have no opposite"},
+  {make_ties, NULL, TIES "evidence bound\n" V "parallel 0 1\n", "touched kink 1 (node 3 '', feature 0, sample 0) is of another kind than 0"},
+};
+
+/* ---- Judgement */
+
+typedef struct {
+  const lined *of;
+  const char *verdict;
+  size_t kinds;
+} question;
+
+static void
+answer(void *of)
+{
+  const question *q = of;
+  plain_tape t;
+
+  q->of->make(&t);
+  point *p = tape_point(&t);
+  if (q->of->change != NULL)
+    q->of->change(p);
+  judge_lines(q->of->lines);
+  check_output(p, q->verdict, evidence_kinds, q->kinds);
+}
+
+static void
+expect_said(const lined *of, const char *verdict)
+{
+  question q = {of, verdict, N_EVIDENCE};
+  const char *why;
+  const outcome how = judge(answer, &q, &why);
+
+  if (of->why == NULL)
+    ck_assert_msg(how == VERIFIED, "fails: %s\n%s", why, of->lines);
+  else
+    ck_assert_msg(how == FAILED && strstr(why, of->why) != NULL, "%s: %s\n%s", of->why, how == VERIFIED ? "it holds" : why, of->lines);
+}
+
+START_TEST(lines_about_a_limit_of_gradients)
+{
+  expect_said(&cases[_i], "in-bouligand");
+}
+END_TEST
+
+START_TEST(lines_about_a_combination)
+{
+  expect_said(&inside[_i], "in-clarke");
+}
+END_TEST
+
+START_TEST(lines_about_what_is_outside)
+{
+  expect_said(&outside[_i], "not-in-clarke");
+}
+END_TEST
+
+/* A kind that is not handed down is none. */
+START_TEST(kinds_are_handed_down)
+{
+  const lined of = {make_twice, NULL, BOUND V TREE, NULL};
+  question q = {&of, "not-in-clarke", N_EVIDENCE - 1};
+  const char *why;
+
+  ck_assert_int_eq(judge(answer, &q, &why), FAILED);
+  ck_assert_str_eq(why, "'bound' does not prove not-in-clarke");
+}
+END_TEST
+
+/* ---- What is said */
+
+#define SAYS_PARAMETERS "Parameters: 2 numbers, in\n  w (2)\n"
+#define SAYS_RELU(how) "Proxies (profile hand):\n  Relu, kink 0: " how "\nTouched kinks: 2\nEvidence: ad\n"
+#define SAYS_SUM "Loss: sum, of all entries of the output in all samples\n"
+#define SAYS_TIE(rule, kind) SAYS_SUM SAYS_PARAMETERS "Proxies (profile hand):\n  ReduceMax, tied entries of a window: " rule \
+  "\nTouched kinks: 1\nOf these, windows with ties: 1\nEvidence: " kind "\n"
+
+static const struct {
+  lined of;
+  const char *verdict, *said;
+} words[] = {
+  {{make_two, own_mse, WHO("mse", "c w") ONE UP, NULL}, "in-bouligand",
+   "Loss: mse, the mean over all entries of the output in all samples of (output - y)^2\n  as the model's own last nodes have it\n"
+   "Parameters: 3 numbers, in\n  w (2)\n  c (1)\n" SAYS_RELU("1")},
+  {{make_two, undeclared, WHO("sum", "*") RELU("right") TWO UP, NULL}, "in-bouligand",
+   SAYS_SUM "Parameters: 3 numbers, in\n  w (2)\n  c (1)\n" SAYS_RELU("right")},
+  {{make_pair, label_1, WHO("ce", "w") ONE UP, NULL}, "in-bouligand",
+   "Loss: ce, the mean over all samples whose y is not -100 of log(sum over classes c of exp(output[c])) - output[y]\n"
+   SAYS_PARAMETERS SAYS_RELU("1")},
+  {{make_pair, label_0, WHO("ce", "w") ONE UP, NULL}, "in-bouligand",
+   "Loss: ce, the mean over all samples of log(sum over classes c of exp(output[c])) - output[y]\n" SAYS_PARAMETERS SAYS_RELU("1")},
+  {{make_window, NULL, TIE("first", AD MOVE("w at 0 1\nmove w at 1 1/2")), NULL}, "in-bouligand", SAYS_TIE("the first's derivative", "ad")},
+  {{make_window, NULL, TIE("last", AD MOVE("w at 1 -1")), NULL}, "in-bouligand", SAYS_TIE("the last's derivative", "ad")},
+  {{make_window, NULL, TIE("hybrid 0", AD MOVE("w at 0 1\nmove w at 1 1/2")), NULL}, "in-bouligand",
+   SAYS_TIE("1 - B of the first's derivative and B of their mean, B = 0", "ad")},
+  {{make_window, NULL, TIE("mean", HULL("3") CELL("1/3", "a") MOVE("w at 0 1\nmove w at 1 1/2") CELL("1/3", "b") MOVE("w at 1 1")
+    CELL("1/3", "c") MOVE("w at 1 -1")), NULL}, "in-clarke", SAYS_TIE("the mean of their derivatives", "hull")},
+};
+
+/* All that a proof says of what it is about. */
+START_TEST(what_is_proved_is_said)
+{
+  FILE *before = account;
+  char *said;
+  size_t size;
+
+  account = open_memstream(&said, &size);
+  expect_said(&words[_i].of, words[_i].verdict);
+  fclose(account);
+  account = before;
+  ck_assert_str_eq(said, words[_i].said);
+  free(said);
+}
+END_TEST
+
+int
+main(void)
+{
+  TCase *tests = tests_of("lines");
+
+  tcase_add_loop_test(tests, lines_about_a_limit_of_gradients, 0, (int)(sizeof cases / sizeof *cases));
+  tcase_add_loop_test(tests, lines_about_a_combination, 0, (int)(sizeof inside / sizeof *inside));
+  tcase_add_loop_test(tests, lines_about_what_is_outside, 0, (int)(sizeof outside / sizeof *outside));
+  tcase_add_test(tests, kinds_are_handed_down);
+  tcase_add_loop_test(tests, what_is_proved_is_said, 0, (int)(sizeof words / sizeof *words));
+  return run_tests();
+}
