@@ -126,6 +126,35 @@ make_twice(plain_tape *t)
   st->term[0][2].coef = 0;
 }
 
+/* relu(w0 + w1^2) - relu(-w0): both are above 0 between -w1^2 and 0. */
+static void
+make_curved(plain_tape *t)
+{
+  begin(t);
+  plain_step *st = add(t, PLAIN_PRODUCT, 1, 2);
+  st->term[0][0].from = st->term[0][1].from = 1;
+  st = add(t, PLAIN_SUM, 2, 2);
+  for (size_t f = 0; f < 2; f++)
+    st->term[f][0] = (plain_term){f == 0 ? 1 : -1, -1, 1, 0};
+  st->term[1][1].coef = 0;
+  st->term[0][1].from = st->term[1][1].from = 0;
+  add_relu(t, 2);
+  add(t, PLAIN_SUM, 1, 2)->term[0][1].coef = -1;
+}
+
+/* relu(w1 w0) - relu(-w1 w0) at w1 = 1. */
+static void
+make_factor(plain_tape *t)
+{
+  begin(t);
+  t->w[1] = 1;
+  plain_step *st = add(t, PLAIN_SUM, 2, 1);
+  for (size_t f = 0; f < 2; f++)
+    st->term[f][0] = (plain_term){f == 0 ? 1 : -1, 1, 1, 0};
+  add_relu(t, 2);
+  add(t, PLAIN_SUM, 1, 2)->term[0][1].coef = -1;
+}
+
 /* max(w0, -w0, w1) - max(-w0, w0): the first ones make its derivative 2 by w0, which is 1 at most. */
 static void
 make_ties(plain_tape *t)
@@ -481,6 +510,13 @@ static const lined outside[] = {
   {make_twice, NULL, BY V TREE "leaf\n", "'end' is expected"},
   {make_twice, NULL, THREE "evidence ad\n", "'ad' does not prove not-in-clarke"},
   {make_twice, NULL, THREE "evidence hull 1\n", "'hull' does not prove not-in-clarke"},
+  /* what is affine, and what is but for a factor */
+  {make_curved, NULL, SUM "evidence separator\n" V TREE, "touched kink 0 (node 4 '', feature 0, sample 0): its argument is not affine"},
+  {make_curved, NULL, SUM "evidence bound\n" V TREE, "touched kink 0 (node 4 '', feature 0, sample 0): its argument is not affine"},
+  {make_curved, NULL, SUM "evidence bound\n" V "opposite 0 1\n", "its argument is not affine"},
+  {make_factor, NULL, SUM "evidence separator\n" V TREE, NULL},
+  {make_factor, NULL, SUM "evidence bound\n" V TREE, NULL},
+  {make_factor, NULL, SUM "evidence bound\n" V "opposite 0 1\ntree\nleaf\n", NULL},
   /* bounds: in any order, and kinks that take their sides with others */
   {make_twice, NULL, BOUND V TREE, NULL},
   {make_twice, NULL, BOUND V "tree\nbranch 1\nbranch 0\ndead 2\nu 0 1\nu 1 1\nleaf\nbranch 0\nleaf\n" DEAD, NULL},
