@@ -227,6 +227,21 @@ make_exp_tie(plain_tape *t)
   add(t, PLAIN_EXP, 1, 1);
 }
 
+/* exp(relu(w0) + relu(w1) + max(w0, w1, w0 - w1)) */
+static void
+make_exp_three(plain_tape *t)
+{
+  begin(t);
+  add_relu(t, 2);
+  add(t, PLAIN_LARGEST, 1, 3)->op = 1;
+  plain_step *st = add(t, PLAIN_SUM, 1, 3);
+  for (size_t i = 0; i < 3; i++) {
+    t->step[3].term[0][i].step = 1;
+    st->term[0][i] = (plain_term){1, -1, i < 2 ? 2 : 3, i == 1};
+  }
+  add(t, PLAIN_EXP, 1, 1);
+}
+
 /* relu(w0) + p(w1), of PRelu. */
 static void
 make_apart(plain_tape *t)
@@ -554,6 +569,13 @@ static const lined inside[] = {
    CELL("1", "++") MOVE("w at 0 1"), "not rational"}, /* a cell of weight 0 is one, too */
   {make_exp_tie, NULL, WHO("sum", "w") RELU("1/2") "tie ReduceMax mean\n" TWO HULL("2") CELL("1/2", "+a") MOVE("w at 0 1")
    CELL("1/2", "-b") MOVE("w at 0 -1"), NULL},
+  /* Each sum is off, and those of two of the window's options cancel with those of the kinks. */
+  {make_exp_three, NULL, WHO("sum", "w") RELU("1/2") "tie ReduceMax mean\ntouched 3\n" HULL("4") CELL("1/3", "++a") MOVE("w at 0 2\nmove w at 1 1")
+   CELL("1/4", "-+b") MOVE("w at 0 -1\nmove w at 1 1") CELL("1/12", "+-c") MOVE("w at 0 1\nmove w at 1 -1") CELL("1/3", "--c")
+   MOVE("w at 0 -1\nmove w at 1 -1"), "not rational"},
+  {make_exp_three, NULL, WHO("sum", "w") RELU("1/2") "tie ReduceMax mean\ntouched 3\n" HULL("4") CELL("1/3", "++a") MOVE("w at 0 2\nmove w at 1 1")
+   CELL("1/6", "++b") MOVE("w at 0 1\nmove w at 1 2") CELL("1/6", "--b") MOVE("w at 0 -3\nmove w at 1 -1") CELL("1/3", "--c")
+   MOVE("w at 0 -1\nmove w at 1 -1"), NULL},
   {make_exp_tie, NULL, WHO("sum", "w") RELU("1/2") "tie ReduceMax first\n" TWO HULL("2") CELL("1/2", "+a") MOVE("w at 0 1")
    CELL("1/2", "-b") MOVE("w at 0 -1"), "not rational"},
   /* simplices */
