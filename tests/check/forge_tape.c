@@ -227,7 +227,7 @@ scene_draw(scene *s)
   for (bool good = false; !good;) {
     tape_draw(&s->tape, s->state);
     all.tapes++;
-    good = truth_find(&s->truth, &s->tape) && (s->truth.n_spots > 0 || draw_below(s->state, 30) == 0);
+    good = truth_find(&s->truth, &s->tape, s->state) && (s->truth.n_spots > 0 || draw_below(s->state, 30) == 0);
     if (!good)
       continue;
     how = judge(note_sites, s, &why);

@@ -194,7 +194,7 @@ tape_draw(plain_tape *t, uint64_t *state)
 {
   static const double numbers[] = {0, 0, 1, -1, 1, 2};
   const bool origin = one_in(state, 2);
-  const size_t inner = 1 + draw_below(state, 4);
+  const size_t inner = 1 + draw_below(state, 3);
 
   memset(t, 0, sizeof *t);
   t->batch = 1 + one_in(state, 4);
@@ -207,6 +207,10 @@ tape_draw(plain_tape *t, uint64_t *state)
   for (size_t i = 0; i < t->batch * t->step[0].n; i++)
     t->x[i] = draw_coefficient(state);
   draw_first(t, state);
+  if (one_in(state, 5)) { /* curved */
+    draw_products(t, state);
+    draw_sum(t, 2, one_in(state, 3), state);
+  }
   draw_pieces(t, state);
   for (size_t i = 1; i < inner; i++)
     draw_inner(t, state);

@@ -364,7 +364,7 @@ draw_combination(const scene *s, size_t *chosen, double *weight)
   const truth *of = &s->truth;
   double r[3][TAPE_WEIGHTS];
 
-  for (size_t i = one_in(s, 3) ? 80 : 0; i < 80; i++) {
+  for (size_t i = of->rounded || one_in(s, 3) ? 80 : 0; i < 80; i++) { /* of rounded gradients no weights are sure to sum to 1 */
     const size_t n = 1 + draw_below(s->state, 3);
 
     for (size_t j = 0; j < n; j++) {

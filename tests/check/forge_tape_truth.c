@@ -1,5 +1,6 @@
 /* A tape is followed forwards, with each entry's derivatives by the weights; at each kink the sides are tried one after the other. */
 #include "forge_tape_truth.h"
+#include "../draw.h"
 
 #include <math.h>
 #include <string.h>
@@ -526,6 +527,118 @@ add_cell(truth *of, const sided *c)
   return true;
 }
 
+/* ---- Points beside the weights */
+
+typedef __float128 wide; /* 113 digits: of values whose weights have steps of 2^-28 */
+
+static wide
+wide_piece(const plain_tape *t, const plain_step *st, size_t f, wide x, const wide *w)
+{
+  const plain_term *in = &st->term[f][0];
+  size_t p = 0;
+
+  (void)t;
+  while (p < st->n_kinks && x > st->at[p])
+    p++;
+  return st->piece[p][0] + ((p == 0 && in->w >= 0 ? w[in->w] : (wide)st->piece[p][1]) + st->piece[p][2] * x) * x;
+}
+
+/* The values at weights w. */
+static void
+wide_values(const plain_tape *t, const wide *w, wide y[][MOST_ENTRIES])
+{
+  for (size_t s = 0; s < t->n_steps; s++)
+    for (size_t e = 0; e < t->step[s].n * t->batch; e++) {
+      const plain_step *st = &t->step[s];
+      const size_t f = e / t->batch, b = e % t->batch;
+      wide all = st->kind == PLAIN_INPUT ? t->x[b * st->n + f] : st->kind == PLAIN_PRODUCT;
+
+      for (size_t i = 0; i < st->width; i++) {
+        const plain_term *in = &st->term[f][i];
+        const wide x = in->step < 0 ? 1 : y[in->step][(size_t)in->from * t->batch + b];
+
+        switch (st->kind) {
+        case PLAIN_SUM: all += in->coef * (in->w < 0 ? 1 : w[in->w]) * x; break;
+        case PLAIN_PRODUCT: all *= x; break;
+        case PLAIN_LARGEST: all = i == 0 || x > all ? x : all; break;
+        case PLAIN_PIECES: all = wide_piece(t, st, f, x, w); break;
+        default: all = 1; /* nothing reads it at a kink */
+        }
+      }
+      y[s][e] = all;
+    }
+}
+
+/* On which sides the spots are there; false: on none, or not by enough. */
+static bool
+sides_at(const truth *of, wide y[][MOST_ENTRIES], int *side)
+{
+  for (size_t k = 0; k < of->n_spots; k++) {
+    const spot *at = &of->spot[k];
+    const plain_step *st = &of->t->step[at->step];
+    const size_t f = at->entry / of->t->batch, b = at->entry % of->t->batch;
+
+    side[k] = -1;
+    for (size_t i = 0; i < st->width && at->window; i++) {
+      const wide x = y[st->term[f][i].step][(size_t)st->term[f][i].from * of->t->batch + b];
+
+      if (x != y[at->step][at->entry])
+        continue;
+      if (side[k] >= 0)
+        return false;
+      side[k] = (int)i;
+    }
+    if (at->window)
+      continue;
+    const wide x = y[st->term[f][0].step][(size_t)st->term[f][0].from * of->t->batch + b];
+    if (x == st->at[at->kink])
+      return false;
+    side[k] = x > st->at[at->kink];
+  }
+  return true;
+}
+
+/* At w + t d + t^2 e. */
+static bool
+sides_along(const truth *of, const int *d, const int *e, int digits, int *side)
+{
+  static wide y[TAPE_STEPS][MOST_ENTRIES];
+  wide w[TAPE_WEIGHTS + 1], t = 1;
+
+  for (int i = 0; i < digits; i++)
+    t /= 2;
+  for (size_t i = 0; i < of->t->n_weights; i++)
+    w[i] = of->t->w[i] + (i < of->t->n_moving ? t * d[i] + t * t * e[i] : 0);
+  wide_values(of->t, w, y);
+  return sides_at(of, y, side);
+}
+
+/* What arcs of two terms show: cells that are between others of one tangent. */
+static bool
+try_arcs(truth *of, uint64_t *state)
+{
+  for (size_t n = 0; n < 60; n++) {
+    int d[TAPE_WEIGHTS], e[TAPE_WEIGHTS], side[MOST_SPOTS], again[MOST_SPOTS];
+    sided c = {.certain = true};
+    size_t i = 0;
+
+    for (size_t j = 0; j < TAPE_WEIGHTS; j++) {
+      d[j] = draw_int(state, 5) - 2;
+      e[j] = draw_int(state, 7) - 3;
+    }
+    if (!sides_along(of, d, e, 11, side) || !sides_along(of, d, e, 14, again) || memcmp(side, again, of->n_spots * sizeof *side) != 0)
+      continue;
+    memcpy(c.side, side, of->n_spots * sizeof *side);
+    while (i < of->n_cells && memcmp(of->cell[i].side, c.side, of->n_spots * sizeof *side) != 0)
+      i++;
+    if (i < of->n_cells)
+      of->cell[i].certain = true;
+    else if (!add_cell(of, &c))
+      return false;
+  }
+  return true;
+}
+
 /* From spot k on, each side that the rows so far leave room for. On curved tapes those too that may have room. */
 static bool
 try_spots(truth *of, sided c, size_t k)
@@ -563,7 +676,7 @@ try_spots(truth *of, sided c, size_t k)
 }
 
 bool
-truth_find(truth *of, const plain_tape *t)
+truth_find(truth *of, const plain_tape *t, uint64_t *state)
 {
   static const int ad[MOST_SPOTS] = {AD_SIDE, AD_SIDE, AD_SIDE, AD_SIDE, AD_SIDE, AD_SIDE, AD_SIDE, AD_SIDE};
   sided none;
@@ -582,7 +695,7 @@ truth_find(truth *of, const plain_tape *t)
   memset(&none, 0, sizeof none);
   none.certain = true;
   truth_gradient(of, ad, of->ad);
-  return try_spots(of, none, 0);
+  return try_spots(of, none, 0) && (!of->curved || try_arcs(of, state));
 }
 
 /* ---- Answers */

@@ -39,7 +39,7 @@ typedef struct {
 } truth;
 
 /* False: there is a 1 / 0, a kink at a rounded number, or too much to go through. */
-bool truth_find(truth *of, const plain_tape *t);
+bool truth_find(truth *of, const plain_tape *t, uint64_t *state);
 /* Is AD's output the gradient of a cell, or in the convex hull of all cells' gradients? */
 answer truth_in_bouligand(const truth *of);
 answer truth_in_clarke(const truth *of);

@@ -3,6 +3,7 @@
 #include "check/base/allocate.h"
 #include "check/base/lines.h"
 #include "check/evidence_kinds.h"
+#include "check/kernel/zone.h"
 #include "forge_tape_draw.h"
 #include "forge_tape_judge.h"
 
@@ -126,6 +127,35 @@ make_twice(plain_tape *t)
   st->term[0][2].coef = 0;
 }
 
+/* relu(w0 + w1^2) - relu(-w0): both are above 0 between -w1^2 and 0. */
+static void
+make_curved(plain_tape *t)
+{
+  begin(t);
+  plain_step *st = add(t, PLAIN_PRODUCT, 1, 2);
+  st->term[0][0].from = st->term[0][1].from = 1;
+  st = add(t, PLAIN_SUM, 2, 2);
+  for (size_t f = 0; f < 2; f++)
+    st->term[f][0] = (plain_term){f == 0 ? 1 : -1, -1, 1, 0};
+  st->term[1][1].coef = 0;
+  st->term[0][1].from = st->term[1][1].from = 0;
+  add_relu(t, 2);
+  add(t, PLAIN_SUM, 1, 2)->term[0][1].coef = -1;
+}
+
+/* relu(w1 w0) - relu(-w1 w0) at w1 = 1. */
+static void
+make_factor(plain_tape *t)
+{
+  begin(t);
+  t->w[1] = 1;
+  plain_step *st = add(t, PLAIN_SUM, 2, 1);
+  for (size_t f = 0; f < 2; f++)
+    st->term[f][0] = (plain_term){f == 0 ? 1 : -1, 1, 1, 0};
+  add_relu(t, 2);
+  add(t, PLAIN_SUM, 1, 2)->term[0][1].coef = -1;
+}
+
 /* max(w0, -w0, w1) - max(-w0, w0): the first ones make its derivative 2 by w0, which is 1 at most. */
 static void
 make_ties(plain_tape *t)
@@ -155,6 +185,95 @@ make_exp_window(plain_tape *t)
   st->term[0][0] = (plain_term){1, -1, 2, 0};
   st->term[0][1] = (plain_term){0, -1, 3, 0};
   add(t, PLAIN_EXP, 1, 1);
+}
+
+/* exp(|relu(w0)|): where w0 is below 0, nothing comes to the second kink. */
+static void
+make_exp_flat(plain_tape *t)
+{
+  begin(t);
+  add_relu(t, 1);
+  add_relu(t, 1);
+  t->step[3].op = 0;
+  t->step[3].piece[0][1] = -1;
+  add(t, PLAIN_EXP, 1, 1);
+}
+
+/* exp(relu(p(w0))) of PRelu, whose left slope is 1/2. */
+static void
+make_exp_leaky(plain_tape *t)
+{
+  begin(t);
+  t->w[2] = 0.5;
+  add_relu(t, 1);
+  t->step[2].op = 2;
+  t->step[2].term[0][0].w = 2;
+  add_relu(t, 1);
+  add(t, PLAIN_EXP, 1, 1);
+}
+
+/* exp(relu(w0) + max(w0, w1)) */
+static void
+make_exp_tie(plain_tape *t)
+{
+  begin(t);
+  add_relu(t, 1);
+  add(t, PLAIN_LARGEST, 1, 2)->op = 1;
+  plain_step *st = add(t, PLAIN_SUM, 1, 2);
+  for (size_t i = 0; i < 2; i++) {
+    t->step[3].term[0][i].step = 1;
+    st->term[0][i] = (plain_term){1, -1, 2 + (int)i, 0};
+  }
+  add(t, PLAIN_EXP, 1, 1);
+}
+
+/* exp(relu(w0) + relu(w1) + max(w0, w1, w0 - w1)) */
+static void
+make_exp_three(plain_tape *t)
+{
+  begin(t);
+  add_relu(t, 2);
+  add(t, PLAIN_LARGEST, 1, 3)->op = 1;
+  plain_step *st = add(t, PLAIN_SUM, 1, 3);
+  for (size_t i = 0; i < 3; i++) {
+    t->step[3].term[0][i].step = 1;
+    st->term[0][i] = (plain_term){1, -1, i < 2 ? 2 : 3, i == 1};
+  }
+  add(t, PLAIN_EXP, 1, 1);
+}
+
+/* relu(w0) + p(w1), of PRelu. */
+static void
+make_apart(plain_tape *t)
+{
+  begin(t);
+  t->w[2] = 0.5;
+  add_relu(t, 1);
+  add_relu(t, 1);
+  t->step[3].op = 2;
+  t->step[3].term[0][0] = (plain_term){1, 2, 1, 1};
+  plain_step *st = add(t, PLAIN_SUM, 1, 2);
+  for (size_t i = 0; i < 2; i++)
+    st->term[0][i] = (plain_term){1, -1, 2 + (int)i, 0};
+}
+
+/* relu(w0) + 2 |w1| + relu(1 - 1): the last one's argument is constant. */
+static void
+make_constant(plain_tape *t)
+{
+  begin(t);
+  for (size_t i = 0; i < 2; i++)
+    t->step[1].term[2][i] = (plain_term){i == 0 ? 1 : -1, -1, -1, 0};
+  add_relu(t, 3);
+  add(t, PLAIN_SUM, 1, 3);
+}
+
+/* 0 relu(w0) + 0 relu(w1) */
+static void
+make_nothing(plain_tape *t)
+{
+  make_two(t);
+  t->step[3].term[0][0].coef = t->step[3].term[0][1].coef = 0;
 }
 
 /* Nothing is touched: relu(1) + 2 relu(2). */
@@ -266,6 +385,12 @@ static void none_is(point *p) { p->net->tensors[0]->weight = p->net->tensors[1]-
 #define BOTH "cell mix -\ndirections 1\n" MOVE("w add -1") "cell mix +\ndirections 1\n" MOVE("w add 1")
 #define HALF WHO("sum", "w") RELU("1/2") TWO
 
+#define THIRD WHO("sum", "w") RELU("1/3") TWO
+#define SIMPLICES(n) "evidence simplices " n "\n"
+#define LEFT_RIGHT MOVE("w at 0 2") MOVE("w at 0 -1")
+#define NO_OTHERS "directions 0\n"
+#define ABC MOVE("w at 0 2\nmove w at 1 1") MOVE("w at 1 1") MOVE("w at 1 -1")
+
 typedef struct {
   void (*make)(plain_tape *t);
   void (*change)(point *p);
@@ -357,6 +482,21 @@ static const lined cases[] = {
   {make_window, NULL, TIE("first", HULL("1") CELL("1", "") MOVE("w at 1 1")), "one space apart"},
   {make_window, NULL, TIE("mean", "evidence hull 2\n" CELL("2/3", "a") MOVE("w at 0 1\nmove w at 1 1/2") CELL("1/3", "c") MOVE("w at 1 -1")),
    "one for this verdict"},
+  {make_window, NULL, TIE("last", SIMPLICES("1") "block 1 0\n" MOVE("w at 1 -1") NO_OTHERS), NULL},
+  {make_window, NULL, TIE("mean", SIMPLICES("1") "block 3 0\n" ABC NO_OTHERS), "blocks of one cell each are expected for this verdict"},
+  /* compensation */
+  {make_nothing, NULL, HALF "evidence compensation\n", NULL},
+  {make_nothing, NULL, HALF "evidence compensation\ncut 0\n", "has a derivative by a parameter that is not known to be 0"},
+  {make_two, NULL, HALF "evidence compensation\n", "the loss has a derivative by the output of touched kink 0"},
+  {make_two, NULL, HALF "evidence compensation\ncut 0\n", "the loss has a derivative by the output of touched kink 1"},
+  {make_two, NULL, HALF "evidence compensation\ncut 0\ncut 1\n", "touched kink 0 (node 2 '', feature 0, sample 0) has a derivative by a parameter"},
+  {make_two, NULL, HALF "evidence compensation\ncut 1\ncut 0\n", "touched kinks in increasing order are expected"},
+  {make_two, NULL, HALF "evidence compensation\ncut 0\ncut 0\n", "touched kinks in increasing order are expected"},
+  {make_two, NULL, HALF "evidence compensation\ncut 2\n", "touched kinks in increasing order are expected"},
+  {make_constant, NULL, WHO("sum", "w") RELU("1/2") "touched 3\nevidence compensation\ncut 2\n", "is constant, and need not be cut off"},
+  {make_constant, NULL, WHO("sum", "w") RELU("1") "touched 3\n" UP, NULL},
+  {make_constant, NULL, WHO("sum", "w") RELU("1") "touched 3\n" HULL("1") CELL("1", "++-") MOVE("w add 1"), NULL},
+  {make_exp_window, NULL, WHO("sum", "w") RELU("1/2") "tie ReduceMax first\n" TWO "evidence compensation\n", "the output of touched kink 0"},
   /* hulls */
   {make_untouched, NULL, WHO("sum", "w") RELU("1") "touched 0\n" HULL("1") "cell 1 .\ndirections 0\n", NULL},
   {make_untouched, NULL, WHO("sum", "w") RELU("1") "touched 0\n" HULL("1") "cell 1 +\ndirections 0\n", "one side for each touched kink"},
@@ -420,6 +560,64 @@ static const lined inside[] = {
    CELL("1/2", "--") MOVE("w at 0 -1"), "is not AD's output"},
   {make_leaky, NULL, WHO("sum", "w") "proxy PRelu 0 3/4\n" RELU("1/2") TWO HULL("2") CELL("3/8", "++") MOVE("w at 0 1")
    CELL("5/8", "--") MOVE("w at 0 -1"), NULL},
+  {make_exp_flat, NULL, WHO("sum", "w") "proxy Abs 0 1\n" RELU("1/2") TWO HULL("2") CELL("1/2", "++") MOVE("w at 0 1")
+   CELL("1/2", "--") MOVE("w at 0 -1"), NULL},
+  {make_exp_flat, NULL, WHO("sum", "w") "proxy Abs 0 1/2\n" RELU("1/2") TWO HULL("2") CELL("1/2", "++") MOVE("w at 0 1")
+   CELL("1/2", "--") MOVE("w at 0 -1"), "not rational"},
+  {make_exp_leaky, NULL, WHO("sum", "w") "proxy PRelu 0 1\n" RELU("1") TWO HULL("1") CELL("1", "++") MOVE("w at 0 1"), NULL},
+  {make_exp_leaky, NULL, WHO("sum", "w") "proxy PRelu 0 1\n" RELU("1") TWO HULL("2") CELL("0", "--") MOVE("w at 0 -1")
+   CELL("1", "++") MOVE("w at 0 1"), "not rational"}, /* a cell of weight 0 is one, too */
+  {make_exp_tie, NULL, WHO("sum", "w") RELU("1/2") "tie ReduceMax mean\n" TWO HULL("2") CELL("1/2", "+a") MOVE("w at 0 1")
+   CELL("1/2", "-b") MOVE("w at 0 -1"), NULL},
+  /* Each sum is off, and those of two of the window's options cancel with those of the kinks. */
+  {make_exp_three, NULL, WHO("sum", "w") RELU("1/2") "tie ReduceMax mean\ntouched 3\n" HULL("4") CELL("1/3", "++a") MOVE("w at 0 2\nmove w at 1 1")
+   CELL("1/4", "-+b") MOVE("w at 0 -1\nmove w at 1 1") CELL("1/12", "+-c") MOVE("w at 0 1\nmove w at 1 -1") CELL("1/3", "--c")
+   MOVE("w at 0 -1\nmove w at 1 -1"), "not rational"},
+  {make_exp_three, NULL, WHO("sum", "w") RELU("1/2") "tie ReduceMax mean\ntouched 3\n" HULL("4") CELL("1/3", "++a") MOVE("w at 0 2\nmove w at 1 1")
+   CELL("1/6", "++b") MOVE("w at 0 1\nmove w at 1 2") CELL("1/6", "--b") MOVE("w at 0 -3\nmove w at 1 -1") CELL("1/3", "--c")
+   MOVE("w at 0 -1\nmove w at 1 -1"), NULL},
+  {make_exp_tie, NULL, WHO("sum", "w") RELU("1/2") "tie ReduceMax first\n" TWO HULL("2") CELL("1/2", "+a") MOVE("w at 0 1")
+   CELL("1/2", "-b") MOVE("w at 0 -1"), "not rational"},
+  /* simplices */
+  {make_two, NULL, THIRD SIMPLICES("2") "block 2 0\nblock 2 1\n" LEFT_RIGHT MOVE("w at 1 1") MOVE("w at 1 -3") NO_OTHERS, NULL},
+  {make_two, NULL, THIRD SIMPLICES("2") "block 2 1\nblock 2 0\n" MOVE("w at 1 1") MOVE("w at 1 -3") LEFT_RIGHT NO_OTHERS, NULL},
+  {make_two, NULL, THIRD SIMPLICES("2") "block 2 0\nblock 2 1\n" LEFT_RIGHT MOVE("w at 1 1") MOVE("w at 1 3") NO_OTHERS, "not inside the simplex"},
+  {make_two, NULL, THIRD SIMPLICES("2") "block 2 0\nblock 2 1\n" LEFT_RIGHT MOVE("w add 1"), "touched kink 0 (node 2 '', feature 0, sample 0) moves, as it"},
+  {make_two, NULL, THIRD SIMPLICES("2") "block 2 0\nblock 2 1\n" MOVE("w add 1"), "touched kink 1 (node 2 '', feature 1, sample 0) moves, as it"},
+  {make_two, NULL, THIRD SIMPLICES("2") "block 2 0\nblock 2 1\n" MOVE("w at 1 1"), "moves, as it must not"},
+  {make_two, NULL, THIRD SIMPLICES("1") "block 2 0\n" MOVE("w at 1 1"), "this direction does not move touched kink 0"},
+  {make_two, NULL, THIRD SIMPLICES("1") "block 2 0\n" LEFT_RIGHT NO_OTHERS, "is in no block, and what AD does gives it no side"},
+  {make_two, NULL, THIRD SIMPLICES("0"), "one block or more is expected"},
+  {make_two, NULL, THIRD SIMPLICES("3"), "one block or more is expected"},
+  {make_two, NULL, THIRD SIMPLICES("1") "block 2 1 0\n", "each in one block"},
+  {make_two, NULL, THIRD SIMPLICES("1") "block 2 0 0\n", "each in one block"},
+  {make_two, NULL, THIRD SIMPLICES("1") "block 2 2\n", "each in one block"},
+  {make_two, NULL, THIRD SIMPLICES("2") "block 2 0 1\nblock 2 1\n", "each in one block"},
+  {make_two, NULL, THIRD SIMPLICES("1") "block 2 0 1\n" MOVE("w add 1") MOVE("w add -1") NO_OTHERS, "a block of 2 cells, for changes of a larger dimension"},
+  {make_two, NULL, THIRD SIMPLICES("1") "block 4 0 1\n" MOVE("w add 1") MOVE("w add -1") MOVE("w add 1") MOVE("w add -1") NO_OTHERS,
+   "a block of 4 cells, for changes of dimension 2"},
+  {make_curved, NULL, THIRD SIMPLICES("1") "block 2 0\n", "touched kink 0 (node 4 '', feature 0, sample 0): its argument is not affine"},
+  {make_apart, NULL, WHO("sum", "w") "proxy PRelu 0 1\n" RELU("1/3") TWO SIMPLICES("1") "block 2 0\n" LEFT_RIGHT "directions 1\n" MOVE("w at 1 1"), NULL},
+  {make_apart, NULL, WHO("sum", "w") "proxy PRelu 0 1/2\n" RELU("1/3") TWO SIMPLICES("1") "block 2 0\n" LEFT_RIGHT "directions 1\n" MOVE("w at 1 -1"), NULL},
+  {make_apart, NULL, WHO("sum", "w") "proxy PRelu 0 1\n" RELU("1/3") TWO SIMPLICES("1") "block 2 0\n" LEFT_RIGHT "directions 1\n" MOVE("w at 1 -1"), "wrong side"},
+  {make_apart, NULL, WHO("sum", "w") "proxy PRelu 0 1\n" RELU("1/3") TWO SIMPLICES("1") "block 2 0\n" LEFT_RIGHT "directions 1\n" MOVE("w add 1"), "moves, as it must not"},
+  {make_apart, NULL, WHO("sum", "w") "proxy PRelu 0 1\n" RELU("1/3") TWO SIMPLICES("1") "block 2 0\n" LEFT_RIGHT NO_OTHERS, "no direction moves touched kink 1"},
+  {make_apart, NULL, WHO("sum", "w") "proxy PRelu 0 3/4\n" RELU("1/3") TWO SIMPLICES("1") "block 2 0\n" LEFT_RIGHT NO_OTHERS, "gives it no side"},
+  {make_apart, NULL, WHO("sum", "w") "proxy PRelu 0 3/4\n" RELU("1/3") TWO SIMPLICES("1") "block 4 0 1\n" MOVE("w add 1") MOVE("w add -1")
+   MOVE("w at 0 1\nmove w at 1 -1") MOVE("w at 0 -1\nmove w at 1 1") NO_OTHERS, "for changes of dimension 2"},
+  {make_apart, NULL, WHO("sum", "w") "proxy PRelu 0 3/4\n" RELU("2/3") TWO SIMPLICES("1") "block 3 0 1\n" MOVE("w add 1") MOVE("w add -1")
+   MOVE("w at 0 1\nmove w at 1 -1") NO_OTHERS, NULL},
+  {make_apart, NULL, WHO("sum", "w") "proxy PRelu 0 3/4\n" RELU("2/3") TWO SIMPLICES("1") "block 3 0 1\n" MOVE("w add 1") MOVE("w add -1")
+   MOVE("w at 0 -1\nmove w at 1 1") NO_OTHERS, "not inside the simplex"},
+  {make_window, NULL, TIE("mean", SIMPLICES("1") "block 3 0\n" ABC NO_OTHERS), NULL},
+  {make_window, NULL, TIE("hybrid 1/2", SIMPLICES("1") "block 3 0\n" ABC NO_OTHERS), NULL},
+  {make_window, NULL, TIE("first", SIMPLICES("1") "block 3 0\n" ABC NO_OTHERS), "not inside the simplex"},
+  {make_window, NULL, TIE("last", SIMPLICES("1") "block 1 0\n" MOVE("w at 1 -1") NO_OTHERS), NULL},
+  {make_window, NULL, TIE("last", SIMPLICES("1") "block 1 0\n" MOVE("w at 1 1") NO_OTHERS), "for changes of a larger dimension"},
+  {make_window, NULL, TIE("mean", SIMPLICES("1") "block 3 0\n" MOVE("w at 0 1")), "this direction does not move touched kink 0"},
+  {make_exp_tie, NULL, WHO("sum", "w") RELU("1/3") "tie ReduceMax mean\n" TWO SIMPLICES("2") "block 2 0\nblock 2 1\n" MOVE("w at 0 1"), "moves, as it must not"},
+  {make_exp_tie, NULL, WHO("sum", "w") RELU("1/3") "tie ReduceMax mean\n" TWO SIMPLICES("2") "block 2 0\nblock 2 1\n" MOVE("w add 1") MOVE("w add -1")
+   MOVE("w at 1 1") MOVE("w at 1 -1") NO_OTHERS, NULL},
   {make_exp_window, NULL, WHO("sum", "w") RELU("1/2") "tie ReduceMax first\n" TWO HULL("2") CELL("1/2", "+c") MOVE("w at 0 1\nmove w at 1 -1")
    CELL("1/2", "-b") MOVE("w at 0 -1\nmove w at 1 1"), NULL},
   {make_two, NULL, HALF HULL("0"), "one cell or more"},
@@ -481,6 +679,13 @@ static const lined outside[] = {
   {make_twice, NULL, BY V TREE "leaf\n", "'end' is expected"},
   {make_twice, NULL, THREE "evidence ad\n", "'ad' does not prove not-in-clarke"},
   {make_twice, NULL, THREE "evidence hull 1\n", "'hull' does not prove not-in-clarke"},
+  /* what is affine, and what is but for a factor */
+  {make_curved, NULL, SUM "evidence separator\n" V TREE, "touched kink 0 (node 4 '', feature 0, sample 0): its argument is not affine"},
+  {make_curved, NULL, SUM "evidence bound\n" V TREE, "touched kink 0 (node 4 '', feature 0, sample 0): its argument is not affine"},
+  {make_curved, NULL, SUM "evidence bound\n" V "opposite 0 1\n", "its argument is not affine"},
+  {make_factor, NULL, SUM "evidence separator\n" V TREE, NULL},
+  {make_factor, NULL, SUM "evidence bound\n" V TREE, NULL},
+  {make_factor, NULL, SUM "evidence bound\n" V "opposite 0 1\ntree\nleaf\n", NULL},
   /* bounds: in any order, and kinks that take their sides with others */
   {make_twice, NULL, BOUND V TREE, NULL},
   {make_twice, NULL, BOUND V "tree\nbranch 1\nbranch 0\ndead 2\nu 0 1\nu 1 1\nleaf\nbranch 0\nleaf\n" DEAD, NULL},
@@ -519,6 +724,36 @@ static const lined outside[] = {
   {make_ties, NULL, TIES "evidence bound\n" V "parallel 0 1\n", "touched kink 1 (node 3 '', feature 0, sample 0) is of another kind than 0"},
 };
 
+#define ZONE(n, is) "loss sum\nwrt w\ntouched " n "\nzone " is "\n"
+
+/* Of zones. */
+static const lined zones[] = {
+  {make_two, NULL, ZONE("2", "bifurcation") "switch 0 +\nentry w 0\n", NULL},
+  {make_two, NULL, ZONE("2", "bifurcation") "switch 0 +\nentry w 1\n", "the derivative by that entry does not change"},
+  {make_two, NULL, ZONE("2", "bifurcation") "switch 1 +\nentry w 1\n", NULL},
+  {make_two, NULL, ZONE("2", "bifurcation") "switch 0 +\nswitch 1 +\nentry w 1\n", NULL},
+  {make_two, NULL, ZONE("2", "bifurcation") "switch 1 +\nswitch 0 +\nentry w 1\n", "touched kinks in increasing order"},
+  {make_two, NULL, ZONE("2", "bifurcation") "switch 0 +\nswitch 0 +\nentry w 1\n", "touched kinks in increasing order"},
+  {make_two, NULL, ZONE("2", "bifurcation") "switch 2 +\nentry w 1\n", "touched kinks in increasing order"},
+  {make_two, NULL, ZONE("2", "bifurcation") "switch 0 -\nentry w 0\n", "another side than the first is expected"},
+  {make_two, NULL, ZONE("2", "bifurcation") "switch 0 ++\nentry w 0\n", "another side than the first is expected"},
+  {make_two, NULL, ZONE("2", "bifurcation") "switch 0 a\nentry w 0\n", "has no side 'a'"},
+  {make_two, NULL, ZONE("2", "bifurcation") "entry w 0\n", "'switch' is expected"},
+  {make_two, NULL, ZONE("2", "bifurcation") "switch 0 +\n", "'entry' is expected"},
+  {make_two, NULL, ZONE("2", "bifurcation") "switch 0 +\nentry w 2\n", "an entry of a parameter in wrt is expected"},
+  {make_two, NULL, ZONE("2", "bifurcation") "switch 0 +\nentry c 0\n", "an entry of a parameter in wrt is expected"},
+  {make_two, NULL, ZONE("2", "bifurcation") "switch 0 +\nentry w 0\nentry w 0\n", "'end' is expected"},
+  {make_two, NULL, ZONE("3", "bifurcation") "switch 0 +\nentry w 0\n", "the number of touched kinks is 2"},
+  {make_two, NULL, ZONE("2", "some") "switch 0 +\nentry w 0\n", "'compensation' or 'bifurcation' is expected"},
+  {make_two, NULL, ZONE("2", "compensation"), "the loss has a derivative by the output of touched kink 0"},
+  {make_nothing, NULL, ZONE("2", "compensation"), NULL},
+  {make_nothing, NULL, ZONE("2", "bifurcation") "switch 0 +\nentry w 0\n", "the derivative by that entry does not change"},
+  {make_window, NULL, ZONE("1", "bifurcation") "switch 0 b\nentry w 0\n", NULL},
+  {make_window, NULL, ZONE("1", "bifurcation") "switch 0 c\nentry w 0\n", "the derivative by that entry does not change"},
+  {make_window, NULL, ZONE("1", "bifurcation") "switch 0 c\nentry w 1\n", NULL},
+  {make_window, NULL, ZONE("1", "bifurcation") "switch 0 a\nentry w 0\n", "another side than the first is expected"},
+};
+
 /* ---- Judgement */
 
 typedef struct {
@@ -538,7 +773,10 @@ answer(void *of)
   if (q->of->change != NULL)
     q->of->change(p);
   judge_lines(q->of->lines);
-  check_output(p, q->verdict, evidence_kinds, q->kinds);
+  if (*q->verdict == 'z')
+    ck_assert(check_zone(p) == (strstr(q->of->lines, "zone compensation") != NULL));
+  else
+    check_output(p, q->verdict, evidence_kinds, q->kinds);
 }
 
 static void
@@ -569,6 +807,12 @@ END_TEST
 START_TEST(lines_about_what_is_outside)
 {
   expect_said(&outside[_i], "not-in-clarke");
+}
+END_TEST
+
+START_TEST(lines_about_zones)
+{
+  expect_said(&zones[_i], "zone");
 }
 END_TEST
 
@@ -638,6 +882,7 @@ main(void)
   tcase_add_loop_test(tests, lines_about_a_limit_of_gradients, 0, (int)(sizeof cases / sizeof *cases));
   tcase_add_loop_test(tests, lines_about_a_combination, 0, (int)(sizeof inside / sizeof *inside));
   tcase_add_loop_test(tests, lines_about_what_is_outside, 0, (int)(sizeof outside / sizeof *outside));
+  tcase_add_loop_test(tests, lines_about_zones, 0, (int)(sizeof zones / sizeof *zones));
   tcase_add_test(tests, kinds_are_handed_down);
   tcase_add_loop_test(tests, what_is_proved_is_said, 0, (int)(sizeof words / sizeof *words));
   return run_tests();

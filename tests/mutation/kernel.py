@@ -38,8 +38,8 @@ void __wrap__exit(int status) { __gcov_dump(); __real__exit(status); }
 """
 COMPILE = ["gcc", "-std=gnu11", f"-I{ROOT}/lib", f"-I{ROOT}/tests/check", "-c"]
 LINK = ["-lcheck", "-lsubunit", "-lrt", "-lmpfr", "-lgmp", "-lpthread", "-lm"]
-# What is passed in another's place is of its type.
-QUICK = ["-O0", "-Werror=incompatible-pointer-types", "-Werror=int-conversion"]
+# What is passed in another's place is of its type, and what is called in another's place is there.
+QUICK = ["-O0", *(f"-Werror={what}" for what in ("incompatible-pointer-types", "int-conversion", "implicit-function-declaration"))]
 # Rules first, then what they stand on.
 ORDER = ["evidence", "mix", "hull", "separator", "bound", "simplex", "zone", "question", "names", "jacobian", "place", "window",
          "cell", "point", "gradient", "adjoint", "behind", "evaluate", "identity", "factor", "near", "near_step", "near_sum",
