@@ -10,7 +10,7 @@
 #include "check/evidence_kinds.h"
 #include "check/kernel/cell.h"
 #include "check/kernel/identity.h"
-#include "check/kernel/near.h"
+#include "check/kernel/place.h"
 #include "check/kernel/separator.h"
 #include "check/kernel/window.h"
 #include "forge_tape_evidence.h"

@@ -24,7 +24,7 @@ LOST = ("autograd has other operators than this program's earlier steps", "watch
 
 @dataclass(slots=True)
 class Call:
-    """Of a function of PyTorch's, in the forward pass."""
+    """A function of PyTorch's, in the forward pass."""
 
     function: object
     args: tuple  # with slots
@@ -63,7 +63,7 @@ class Heard:
             self.calls = None
 
     def hold(self, tree):
-        """Of views autograd makes other tensors than the operators had."""
+        """Views are other tensors to autograd than the operators had."""
         if isinstance(tree, torch.Tensor):
             self.results[id(tree)] = tree, self.slot(tree)
         elif isinstance(tree, (list, tuple)):
