@@ -5,8 +5,8 @@
 
 prints a table. For each network: the plain step; the same under torch.autograd.detect_anomaly; with a hook that counts arguments of ReLU at 0 and
 tied windows above 0; and with clarke.monitor, of every N-th step. Time is the processor's, of one thread: the training's thread alone, and all
-threads and processes that answer, too. Of each the mean over the steps; of a program's first three watched steps, which are seen in other ways, it is told
-by itself. Where a watched step waits for answers, the processor's caches are others' in
+threads and processes that answer, too. Of each the mean over the steps of a round, and the least of the rounds: other programs take the caches. A
+program's first three watched steps, which are seen in other ways, are told by themselves. Where a watched step waits for answers, the processor's caches are others' in
 the meantime: a row has the plain step after a pause as long.
 """
 import argparse
@@ -102,7 +102,7 @@ def measure(name, make, o):
     quick = name.startswith("MLP")
     n = o.rounds * (50 if quick else 4)
     steps(net, x, 2)
-    plain = min(steps(net, x, n)[0] for _ in range(2))
+    plain = min(steps(net, x, n)[0] for _ in range(5))
     row(f"{name}: plain", (plain, plain), plain)
     with torch.autograd.detect_anomaly(check_nan=True):
         row("detect_anomaly", steps(net, x, n), plain)
@@ -111,10 +111,11 @@ def measure(name, make, o):
     counts.remove()
     for every in o.every:
         with tempfile.TemporaryDirectory() as folder:
-            watched = max(every, n // every * every) if every > 1 else o.rounds * (20 if quick else 2)
+            watched = max(every, n // every * every) if every > 1 else o.rounds * (8 if quick else 2)
             watch = clarke.monitor(net, folder, every=every, options=("--threads", "1"))
             first = steps(net, x, 3 * every, watch)
-            found = steps(net, x, watched, watch, ends=True)
+            rounds = [steps(net, x, watched, watch, ends=i == 0) for i in reversed(range(5))]
+            found = min(r[0] for r in rounds), sum(r[1] for r in rounds) / len(rounds), min(r[2] for r in rounds)
             row(f"monitored, every {every}", found, plain)
             row("its first three watched steps" if every == 1 else f"the first {3 * every} steps", first, plain)
         if every == 1:
