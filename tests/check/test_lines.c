@@ -156,6 +156,73 @@ make_factor(plain_tape *t)
   add(t, PLAIN_SUM, 1, 2)->term[0][1].coef = -1;
 }
 
+/* The largest of w0 + w1^2 and -w0, or of -w0 and w0 + w1^2, twice. */
+static void
+make_curved_ties(plain_tape *t, bool turned)
+{
+  make_curved(t);
+  t->n_steps = 4;
+  plain_step *st = add(t, PLAIN_LARGEST, 2, 2);
+  st->op = 1;
+  for (size_t f = 0; f < 2; f++)
+    for (size_t i = 0; i < 2; i++)
+      st->term[f][i].from = turned ? 1 - (int)i : (int)i;
+  add(t, PLAIN_SUM, 1, 2);
+}
+
+static void make_curved_first(plain_tape *t) { make_curved_ties(t, false); }
+static void make_curved_last(plain_tape *t) { make_curved_ties(t, true); }
+
+/* The largest of w1 w0, -w1 w0 and maybe w1 w0 / 2 at w1 = 1, and of twice that. */
+static void
+make_factor_ties(plain_tape *t, size_t n)
+{
+  begin(t);
+  t->w[1] = 1;
+  plain_step *st = add(t, PLAIN_SUM, 3, 1);
+  for (size_t f = 0; f < 3; f++)
+    st->term[f][0] = (plain_term){f == 0 ? 1 : f == 1 ? -1 : 0.5, 1, 1, 0};
+  add(t, PLAIN_LARGEST, 1, n)->op = 1;
+  st = add(t, PLAIN_SUM, 3, 1);
+  for (size_t f = 0; f < 3; f++)
+    st->term[f][0] = (plain_term){2, -1, 2, (int)f};
+  st = add(t, PLAIN_LARGEST, 1, n);
+  st->op = 1;
+  st = add(t, PLAIN_SUM, 1, 2);
+  st->term[0][0] = (plain_term){1, -1, 3, 0};
+  st->term[0][1] = (plain_term){1, -1, 5, 0};
+}
+
+static void make_factor_two(plain_tape *t) { make_factor_ties(t, 2); }
+static void make_factor_three(plain_tape *t) { make_factor_ties(t, 3); }
+
+/* Kinks at w1 w0 and 2 w1 w0, w1 = 1. */
+static void
+make_factor_kinks(plain_tape *t)
+{
+  make_factor(t);
+  t->step[2].term[1][0].coef = 2;
+}
+
+/* Kinks at w0 + w1 and w0 + 2 w1. */
+static void
+make_oblique(plain_tape *t)
+{
+  make_two(t);
+  for (size_t f = 0; f < 2; f++) {
+    t->step[1].term[f][0] = (plain_term){1, 0, 0, 0};
+    t->step[1].term[f][1] = (plain_term){1 + (double)f, 1, 0, 0};
+  }
+}
+
+/* Kinks at w0 - w0 and w1. */
+static void
+make_cancelled(plain_tape *t)
+{
+  make_two(t);
+  t->step[1].term[0][1] = (plain_term){-1, 0, 0, 0};
+}
+
 /* max(w0, -w0, w1) - max(-w0, w0): the first ones make its derivative 2 by w0, which is 1 at most. */
 static void
 make_ties(plain_tape *t)
@@ -364,6 +431,33 @@ static void label_row(point *p) { target(p, 2, 1, 1)->real = false; }
 static void in_time(point *p) { p->net->steps[2].turn = 3; }
 static void at_first(point *p) { p->net->steps[2].turn = 1; }
 static void named(point *p) { p->net->steps[2].name = "here"; }
+/* The largest of w0, 2 w0, 3 w0, ... */
+static void
+many_options(point *p, size_t n)
+{
+  for (size_t s = 1; s < 3; s++) {
+    step *st = &p->net->steps[s];
+
+    st->n = s == 1 ? n : 1;
+    st->width = s == 1 ? 1 : n;
+    st->n_factors = st->n_sources = n;
+    st->factors = allocate(n, sizeof *st->factors);
+    st->sources = allocate(n, sizeof *st->sources);
+    st->factor_row = allocate(n, sizeof(size_t));
+    st->source_row = allocate(n, sizeof(size_t));
+    for (size_t i = 0; i < n; i++) {
+      rational *coef = rationals(1);
+
+      mpq_set_ui(coef, s == 1 ? i + 1 : 1, 1);
+      st->factors[i] = (factor){coef, s == 1 ? p->net->tensors[0] : NULL, 0};
+      st->sources[i] = (source){s - 1, s == 1 ? 0 : i};
+      st->factor_row[i] = st->source_row[i] = s == 1 ? i : 0;
+    }
+  }
+}
+
+static void many(point *p) { many_options(p, 27); }
+static void as_many(point *p) { many_options(p, 26); }
 static void output_cube(point *p) { labels(p, 0, 0); p->net->rank = 3; p->net->dims[2] = 1; }
 static void other_is_none(point *p) { p->net->tensors[1]->weight = false; }
 static void none_is(point *p) { p->net->tensors[0]->weight = p->net->tensors[1]->weight = false; }
@@ -639,6 +733,8 @@ static const lined inside[] = {
 #define BY THREE "evidence separator\n"
 #define FORK BY V "tree\nbranch 0\nbranch 1\n"
 #define BOUND THREE "evidence bound\n"
+#define CURVED WHO("sum", "w") "tie ReduceMax first\ntouched 2\n"
+#define MANY WHO("sum", "w") "tie ReduceMax first\ntouched 1\n"
 #define TIES WHO("sum", "w") "tie ReduceMax first\ntouched 2\n"
 #define TIED_FORK TIES "evidence separator\n" V "tree\nbranch 0\nbranch 1\n"
 #define DEAD_TIES "dead 2\nu 0 b 1\nu 1 b 1\n"
@@ -686,6 +782,22 @@ static const lined outside[] = {
   {make_factor, NULL, SUM "evidence separator\n" V TREE, NULL},
   {make_factor, NULL, SUM "evidence bound\n" V TREE, NULL},
   {make_factor, NULL, SUM "evidence bound\n" V "opposite 0 1\ntree\nleaf\n", NULL},
+  {make_curved_first, NULL, CURVED "evidence separator\n" V "tree\nbranch 0\ndead 1\nu 0 b 1\n", "its argument is not affine"},
+  {make_curved_last, NULL, CURVED "evidence separator\n" V "tree\nbranch 0\ndead 1\nu 0 b 1\n", "its argument is not affine"},
+  {make_curved_first, NULL, CURVED "evidence bound\n" V "parallel 0 1\n", "touched kink 0 (node 4 '', feature 0, sample 0): its argument is not affine"},
+  {make_curved_last, NULL, CURVED "evidence bound\n" V "parallel 0 1\n", "touched kink 0 (node 4 '', feature 0, sample 0): its argument is not affine"},
+  {make_factor_two, NULL, CURVED "evidence bound\n" V "parallel 0 1\ntree\nleaf\n", "not separated"},
+  {make_factor_three, NULL, CURVED "evidence bound\n" V "parallel 0 1\n", "its argument is not affine"},
+  {make_factor_kinks, NULL, SUM "evidence bound\n" V "parallel 0 1\ntree\nleaf\n", "not separated"},
+  {make_oblique, NULL, SUM "evidence bound\n" V "parallel 0 1\n", "touched kink 1 (node 2 '', feature 1, sample 0) is not parallel to 0"},
+  {make_cancelled, NULL, SUM "evidence separator\n" V "tree\nbranch 0\ndead 1\nu 0 1\n", "its argument has derivative zero"},
+  {make_cancelled, NULL, SUM "evidence bound\n" V "parallel 0 1\n", "its argument has derivative zero"},
+  {make_leaky, NULL, WHO("sum", "w") "proxy PRelu 0 1\n" ONE "evidence separator\n" V "tree\nbranch 0\nbranch 1\ndead 2\nu 0 1\nu 1 1\n",
+   "the combination of the derivatives is not zero"},
+  {make_leaky, NULL, WHO("sum", "w") "proxy PRelu 0 1\n" ONE "evidence bound\n" V "tree\nbranch 0\nbranch 1\ndead 2\nu 0 1\nu 1 1\n",
+   "touched kink 1 (node 3 '', feature 0, sample 0): its argument is not affine"},
+  {make_window, many, MANY "evidence separator\n" V "tree\nbranch 0\n", "touched kink 0 (node 2 '', feature 0, sample 0) has more than 26 options"},
+  {make_window, as_many, MANY "evidence separator\n" V "tree\nbranch 0\nleaf\n", "AD's output is not separated from this cell"},
   /* bounds: in any order, and kinks that take their sides with others */
   {make_twice, NULL, BOUND V TREE, NULL},
   {make_twice, NULL, BOUND V "tree\nbranch 1\nbranch 0\ndead 2\nu 0 1\nu 1 1\nleaf\nbranch 0\nleaf\n" DEAD, NULL},
