@@ -173,6 +173,27 @@ make_curved_ties(plain_tape *t, bool turned)
 static void make_curved_first(plain_tape *t) { make_curved_ties(t, false); }
 static void make_curved_last(plain_tape *t) { make_curved_ties(t, true); }
 
+/* The largest of w0 + e and e, or of e and w0 + e: the number is not rational. */
+static void
+make_irrational(plain_tape *t, size_t first)
+{
+  begin(t);
+  t->n_steps = 1;
+  add(t, PLAIN_EXP, 1, 1);
+  plain_step *st = add(t, PLAIN_SUM, 2, 2);
+  for (size_t f = 0; f < 2; f++) {
+    st->term[f][0] = (plain_term){1, -1, 1, 0};
+    st->term[f][1] = (plain_term){f == first, 0, 0, 0};
+    if (f != first)
+      st->term[f][1] = (plain_term){0, -1, 1, 0};
+  }
+  add(t, PLAIN_LARGEST, 1, 2)->op = 1;
+  add(t, PLAIN_SUM, 1, 1);
+}
+
+static void make_irrational_first(plain_tape *t) { make_irrational(t, 0); }
+static void make_irrational_last(plain_tape *t) { make_irrational(t, 1); }
+
 /* The largest of w1 w0, -w1 w0 and maybe w1 w0 / 2 at w1 = 1, and of twice that. */
 static void
 make_factor_ties(plain_tape *t, size_t n)
@@ -786,6 +807,8 @@ static const lined outside[] = {
   {make_curved_last, NULL, CURVED "evidence separator\n" V "tree\nbranch 0\ndead 1\nu 0 b 1\n", "its argument is not affine"},
   {make_curved_first, NULL, CURVED "evidence bound\n" V "parallel 0 1\n", "touched kink 0 (node 4 '', feature 0, sample 0): its argument is not affine"},
   {make_curved_last, NULL, CURVED "evidence bound\n" V "parallel 0 1\n", "touched kink 0 (node 4 '', feature 0, sample 0): its argument is not affine"},
+  {make_irrational_first, NULL, MANY "evidence separator\n" V "tree\nbranch 0\ndead 1\nu 0 b 1\n", "the combination of the derivatives is not zero"},
+  {make_irrational_last, NULL, MANY "evidence separator\n" V "tree\nbranch 0\ndead 1\nu 0 b 1\n", "the combination of the derivatives is not zero"},
   {make_factor_two, NULL, CURVED "evidence bound\n" V "parallel 0 1\ntree\nleaf\n", "not separated"},
   {make_factor_three, NULL, CURVED "evidence bound\n" V "parallel 0 1\n", "its argument is not affine"},
   {make_factor_kinks, NULL, SUM "evidence bound\n" V "parallel 0 1\ntree\nleaf\n", "not separated"},
