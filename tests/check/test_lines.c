@@ -127,6 +127,34 @@ make_twice(plain_tape *t)
   st->term[0][2].coef = 0;
 }
 
+/* relu(w0) + 3 relu(-w0) */
+static void
+make_slant(plain_tape *t)
+{
+  make_twice(t);
+  t->step[3].term[0][1].coef = 3;
+}
+
+/* relu(w0) - relu(-w0) - relu(-2 w0) + relu(2 w0), in an order of its own: kinks at a w0. */
+static void
+make_four(plain_tape *t, const double *a)
+{
+  begin(t);
+  plain_step *st = &t->step[1];
+  st->n = 4;
+  for (size_t f = 0; f < 4; f++) {
+    st->term[f][0] = (plain_term){a[f], 0, 0, 0};
+    st->term[f][1] = (plain_term){0, 0, 0, 0};
+  }
+  add_relu(t, 4);
+  st = add(t, PLAIN_SUM, 1, 4);
+  for (size_t f = 0; f < 4; f++)
+    st->term[0][f].coef = a[f] > 0 ? 1 : -1;
+}
+
+static void make_by_turns(plain_tape *t) { make_four(t, (const double[]){1, 2, -1, -2}); }
+static void make_halves(plain_tape *t) { make_four(t, (const double[]){1, -1, -2, 2}); }
+
 /* relu(w0 + w1^2) - relu(-w0): both are above 0 between -w1^2 and 0. */
 static void
 make_curved(plain_tape *t)
@@ -754,6 +782,7 @@ static const lined inside[] = {
 #define BY THREE "evidence separator\n"
 #define FORK BY V "tree\nbranch 0\nbranch 1\n"
 #define BOUND THREE "evidence bound\n"
+#define FOUR WHO("sum", "w") RELU("1") "touched 4\nevidence bound\n" V
 #define CURVED WHO("sum", "w") "tie ReduceMax first\ntouched 2\n"
 #define MANY WHO("sum", "w") "tie ReduceMax first\ntouched 1\n"
 #define TIES WHO("sum", "w") "tie ReduceMax first\ntouched 2\n"
@@ -832,6 +861,17 @@ static const lined outside[] = {
   {make_twice, NULL, BOUND V "opposite 0 1\ntree\nbranch 1\nleaf\nleaf\n", "a branch on a touched kink after those above"},
   {make_twice, NULL, BOUND V "parallel 0 1\ntree\nleaf\n", "is not parallel to 0"},
   {make_twice, NULL, BOUND V "opposite 0 2\ntree\nleaf\n", "is not opposite to 0"},
+  {make_slant, NULL, WHO("sum", "w") RELU("2") "touched 3\nevidence bound\nv w 0 -1\nopposite 0 1\ntree\nleaf\n", NULL},
+  {make_slant, NULL, WHO("sum", "w") RELU("1") "touched 3\nevidence bound\nv w 0 -1\nopposite 0 1\ntree\nleaf\n", "not separated"},
+  {make_by_turns, NULL, FOUR "opposite 0 2\nopposite 1 3\ntree\nleaf\n", NULL},
+  {make_by_turns, NULL, FOUR "parallel 0 1\nparallel 2 3\ntree\nbranch 0\nbranch 2\ndead 2\nu 0 1\nu 2 1\nleaf\nbranch 2\nleaf\ndead 2\nu 0 1\nu 2 1\n", NULL},
+  {make_by_turns, NULL, FOUR "parallel 0 1\nopposite 0 2 3\ntree\nleaf\n", NULL},
+  {make_by_turns, NULL, FOUR "parallel 0 1\nopposite 0 2 3\ntree\nbranch 0\nleaf\nleaf\n", NULL},
+  {make_by_turns, NULL, FOUR "opposite 1 3\nopposite 0 2\ntree\nleaf\n", "touched kinks in increasing order are expected"},
+  {make_halves, NULL, FOUR "parallel 1 2\nopposite 0 1\n", "touched kinks in increasing order, each once"},
+  {make_halves, NULL, FOUR "parallel 1 2\nopposite 0 2\n", "touched kinks in increasing order, each once"},
+  {make_halves, NULL, FOUR "parallel 1 2\nparallel 0 3\n", "touched kinks in increasing order are expected"},
+  {make_halves, NULL, FOUR "parallel 0 3\nparallel 1 2\nopposite 0 1\n", "touched kinks in increasing order, each once"},
   {make_twice, NULL, BOUND V "opposite 0 0\n", "touched kinks in increasing order, each once"},
   {make_twice, NULL, BOUND V "opposite 1 0\n", "touched kinks in increasing order, each once"},
   {make_twice, NULL, BOUND V "opposite 0 3\n", "touched kinks in increasing order, each once"},
