@@ -165,8 +165,8 @@ make_curved(plain_tape *t)
   st = add(t, PLAIN_SUM, 2, 2);
   for (size_t f = 0; f < 2; f++)
     st->term[f][0] = (plain_term){f == 0 ? 1 : -1, -1, 1, 0};
-  st->term[1][1].coef = 0;
-  st->term[0][1].from = st->term[1][1].from = 0;
+  st->term[1][1] = (plain_term){0, -1, -1, 0};
+  st->term[0][1].from = 0;
   add_relu(t, 2);
   add(t, PLAIN_SUM, 1, 2)->term[0][1].coef = -1;
 }
@@ -182,6 +182,73 @@ make_factor(plain_tape *t)
     st->term[f][0] = (plain_term){f == 0 ? 1 : -1, 1, 1, 0};
   add_relu(t, 2);
   add(t, PLAIN_SUM, 1, 2)->term[0][1].coef = -1;
+}
+
+/* relu(z) - relu(-z), z = w0 + w1^2. */
+static void
+make_opposite(plain_tape *t)
+{
+  make_curved(t);
+  plain_step *st = &t->step[3];
+  st->n = 1;
+  t->n_steps = 4;
+  st = add(t, PLAIN_SUM, 2, 1);
+  st->term[0][0].from = st->term[1][0].from = 0;
+  st->term[1][0].coef = -1;
+  add_relu(t, 2);
+  add(t, PLAIN_SUM, 1, 2)->term[0][1].coef = -1;
+}
+
+/* Kinks at -w0 and w0 + w1^2. */
+static void
+make_curved_second(plain_tape *t)
+{
+  make_curved(t);
+  plain_term one[TAPE_WIDTH];
+  memcpy(one, t->step[3].term[0], sizeof one);
+  memcpy(t->step[3].term[0], t->step[3].term[1], sizeof one);
+  memcpy(t->step[3].term[1], one, sizeof one);
+}
+
+/* Kinks at w1 and 2 w1. */
+static void
+make_second_alone(plain_tape *t)
+{
+  make_two(t);
+  for (size_t f = 0; f < 2; f++)
+    for (size_t i = 0; i < 2; i++)
+      t->step[1].term[f][i] = (plain_term){i == 0 ? 1 + (double)f : 0, 1, 0, 0};
+}
+
+/* max(w0, -w0) + max(w1, -w1) */
+static void
+make_apart_ties(plain_tape *t)
+{
+  begin(t);
+  plain_step *st = &t->step[1];
+  st->n = 4;
+  for (size_t f = 0; f < 4; f++)
+    for (size_t i = 0; i < 2; i++)
+      st->term[f][i] = (plain_term){i > 0 ? 0 : f % 2 == 0 ? 1 : -1, (int)f / 2, 0, 0};
+  st = add(t, PLAIN_LARGEST, 2, 2);
+  st->op = 1;
+  for (size_t f = 0; f < 2; f++)
+    for (size_t i = 0; i < 2; i++)
+      st->term[f][i].from = (int)(2 * f + i);
+  add(t, PLAIN_SUM, 1, 2);
+}
+
+/* max(w0, w1) + relu(w0) */
+static void
+make_tie_first(plain_tape *t)
+{
+  begin(t);
+  add(t, PLAIN_LARGEST, 1, 2)->op = 1;
+  add_relu(t, 1);
+  t->step[3].term[0][0].step = 1;
+  plain_step *st = add(t, PLAIN_SUM, 1, 2);
+  for (size_t i = 0; i < 2; i++)
+    st->term[0][i] = (plain_term){1, -1, 2 + (int)i, 0};
 }
 
 /* The largest of w0 + w1^2 and -w0, or of -w0 and w0 + w1^2, twice. */
@@ -244,6 +311,23 @@ make_factor_ties(plain_tape *t, size_t n)
 
 static void make_factor_two(plain_tape *t) { make_factor_ties(t, 2); }
 static void make_factor_three(plain_tape *t) { make_factor_ties(t, 3); }
+
+/* The largest of e w0, -e w0 and maybe e w0 / 2, and of twice that: the rows are not rational. */
+static void
+make_exp_ties(plain_tape *t, size_t n)
+{
+  make_factor_ties(t, n);
+  t->w[1] = 0;
+  t->step[1] = t->step[0];
+  t->step[1].kind = PLAIN_EXP;
+  t->step[1].width = 1;
+  t->step[1].term[0][0] = (plain_term){1, -1, 0, 0};
+  for (size_t f = 0; f < 3; f++)
+    t->step[2].term[f][0].w = 0;
+}
+
+static void make_exp_two(plain_tape *t) { make_exp_ties(t, 2); }
+static void make_exp_ranks(plain_tape *t) { make_exp_ties(t, 3); }
 
 /* Kinks at w1 w0 and 2 w1 w0, w1 = 1. */
 static void
@@ -478,6 +562,7 @@ static void label_ignored(point *p) { labels(p, -100, -100); }
 static void label_real(point *p) { labels(p, 0, 0); ((tensor *)p->target)->real = true; }
 static void label_row(point *p) { target(p, 2, 1, 1)->real = false; }
 static void in_time(point *p) { p->net->steps[2].turn = 3; }
+static void turned(point *p) { p->net->steps[4].turned = true; }
 static void at_first(point *p) { p->net->steps[2].turn = 1; }
 static void named(point *p) { p->net->steps[2].name = "here"; }
 /* The largest of w0, 2 w0, 3 w0, ... */
@@ -712,6 +797,9 @@ static const lined inside[] = {
    CELL("1", "++") MOVE("w at 0 1"), "not rational"}, /* a cell of weight 0 is one, too */
   {make_exp_tie, NULL, WHO("sum", "w") RELU("1/2") "tie ReduceMax mean\n" TWO HULL("2") CELL("1/2", "+a") MOVE("w at 0 1")
    CELL("1/2", "-b") MOVE("w at 0 -1"), NULL},
+  {make_exp_three, NULL, WHO("sum", "w") RELU("1/2") "tie ReduceMax mean\ntouched 3\n" HULL("4") CELL("1/3", "++a") MOVE("w at 0 2\nmove w at 1 1")
+   CELL("1/6", "-+b") MOVE("w at 0 -1\nmove w at 1 1") CELL("1/6", "+-c") MOVE("w at 0 1\nmove w at 1 -1") CELL("1/3", "--c")
+   MOVE("w at 0 -1\nmove w at 1 -1"), "not rational"},
   /* Each sum is off, and those of two of the window's options cancel with those of the kinks. */
   {make_exp_three, NULL, WHO("sum", "w") RELU("1/2") "tie ReduceMax mean\ntouched 3\n" HULL("4") CELL("1/3", "++a") MOVE("w at 0 2\nmove w at 1 1")
    CELL("1/4", "-+b") MOVE("w at 0 -1\nmove w at 1 1") CELL("1/12", "+-c") MOVE("w at 0 1\nmove w at 1 -1") CELL("1/3", "--c")
@@ -872,6 +960,23 @@ static const lined outside[] = {
   {make_halves, NULL, FOUR "parallel 1 2\nopposite 0 2\n", "touched kinks in increasing order, each once"},
   {make_halves, NULL, FOUR "parallel 1 2\nparallel 0 3\n", "touched kinks in increasing order are expected"},
   {make_halves, NULL, FOUR "parallel 0 3\nparallel 1 2\nopposite 0 1\n", "touched kinks in increasing order, each once"},
+  {make_curved_second, NULL, SUM "evidence bound\n" V "opposite 0 1\n", "touched kink 1 (node 4 '', feature 1, sample 0) is of another kind than 0"},
+  {make_second_alone, NULL, SUM "evidence bound\nv w 1 1\nparallel 0 1\ntree\nleaf\n", "not separated"},
+  {make_apart_ties, NULL, CURVED "evidence bound\n" V "parallel 0 1\n", "is not parallel to 0"},
+  {make_exp_two, NULL, CURVED "evidence bound\n" V "parallel 0 1\ntree\nleaf\n", "separated from these cells"},
+  {make_exp_ranks, NULL, CURVED "evidence bound\n" V "parallel 0 1\n", "a gradient is not rational"},
+  {make_slant, NULL, WHO("sum", "w") RELU("5/4") "touched 3\nevidence bound\nv w 0 -1\nopposite 0 1\ntree\nleaf\n", "not separated"},
+  {make_halves, NULL, FOUR "opposite 0 2 1\n", "touched kinks in increasing order, each once"},
+  {make_halves, NULL, FOUR "opposite 0 1 2\ntree\nleaf\n", NULL},
+  {make_opposite, turned, SUM "evidence bound\n" V "opposite 0 1\ntree\nleaf\n", NULL},
+  {make_opposite, NULL, SUM "evidence bound\n" V "opposite 0 1\n", "its argument is not affine"},
+  {make_opposite, turned, SUM "evidence bound\n" V "parallel 0 1\n", "its argument is not affine"},
+  {make_exp_tie, NULL, WHO("sum", "w") RELU("1") "tie ReduceMax first\n" TWO "evidence bound\n" V "parallel 0 1\n",
+   "touched kink 1 (node 3 '', feature 0, sample 0) is of another kind than 0"},
+  {make_exp_tie, NULL, WHO("sum", "w") RELU("1") "tie ReduceMax first\n" TWO "evidence bound\n" V "opposite 0 1\n", "windows have no opposite"},
+  {make_tie_first, NULL, WHO("sum", "w") RELU("1") "tie ReduceMax first\n" TWO "evidence bound\n" V "parallel 0 1\n",
+   "touched kink 1 (node 3 '', feature 0, sample 0) is of another kind than 0"},
+  {make_tie_first, NULL, WHO("sum", "w") RELU("1") "tie ReduceMax first\n" TWO "evidence bound\n" V "opposite 0 1\n", "windows have no opposite"},
   {make_twice, NULL, BOUND V "opposite 0 0\n", "touched kinks in increasing order, each once"},
   {make_twice, NULL, BOUND V "opposite 1 0\n", "touched kinks in increasing order, each once"},
   {make_twice, NULL, BOUND V "opposite 0 3\n", "touched kinks in increasing order, each once"},
