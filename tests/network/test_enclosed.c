@@ -354,6 +354,37 @@ START_TEST(bounds_hold_in_convolutional_networks)
 }
 END_TEST
 
+/* Hundreds of entries, more than are computed at a time: pieces, multiples, and products of activations, entry by entry and of matrices. */
+static void
+grow_many(growing *g, uint64_t *state, double (*number)(uint64_t *state))
+{
+  const size_t side = 11 + draw_below(state, 8), dims[2] = {side, side};
+
+  grow_begin(g, state, number, 2, dims);
+  g->m.opset = 20;
+  for (size_t n = 0; n < 3; n++) {
+    char before[16];
+
+    strcpy(before, g->at);
+    grow_node(g, "Mul", a_weight(g, 2, (const size_t[]){side, 1}, true), false);
+    grow_node(g, draw_below(state, 2) ? "HardSwish" : "HardSigmoid", NULL, false);
+    if (n < 2)
+      grow_node(g, n == draw_below(state, 2) ? "MatMul" : "Mul", before, draw_below(state, 2));
+    if (draw_below(state, 2))
+      grow_kink(g);
+  }
+  model_output(&g->m, g->at);
+}
+
+START_TEST(bounds_hold_of_many_entries)
+{
+  const comparison c = compare_networks(OWN, grow_many, weight_like, 81, draw_count(20));
+
+  ck_assert(c.kind[CLARKE_PRODUCT] > 0 && c.kind[CLARKE_SCALE] > 0 && c.kind[CLARKE_PIECEWISE] > 0);
+  compare_networks(OFF, grow_many, weight_like, 83, draw_count(20));
+}
+END_TEST
+
 START_TEST(bounds_hold_in_long_sums)
 {
   compare_networks(OWN, grow_wide, full_double, 13, draw_count(40));
@@ -766,6 +797,7 @@ main(void)
   tcase_add_test(tests, bounds_hold_in_rational_networks);
   tcase_add_test(tests, bounds_hold_in_convolutional_networks);
   tcase_add_test(tests, bounds_hold_in_long_sums);
+  tcase_add_test(tests, bounds_hold_of_many_entries);
   tcase_add_test(tests, bounds_hold_behind_functions);
   tcase_add_test(tests, bounds_hold_behind_comparisons);
   tcase_add_test(tests, bounds_grow_from_step_to_step);

@@ -200,6 +200,33 @@ integer_of(mpz_t z, const mp_limb_t *word, size_t n)
   }
 }
 
+/* Is the number, with the cell's words behind the point, as near to the whole polynomial at t as the cell says? */
+static void
+near_the_polynomial(const mpz_t value, const clarke_ball_cell *c, const mp_limb_t *t, bool negative)
+{
+  mpq_t sum, at, term;
+
+  mpq_inits(sum, at, term, NULL);
+  mpz_import(mpq_numref(at), c->limbs, -1, sizeof *t, 0, 0, t);
+  mpq_div_2exp(at, at, 64 * c->limbs);
+  if (negative)
+    mpq_neg(at, at);
+  for (size_t i = c->terms; i-- > 0;) {
+    mpq_mul(sum, sum, at);
+    mpq_set_ui(term, 0, 1);
+    integer_of(mpq_numref(term), c->word + i * (c->limbs + 1), c->limbs + 1);
+    mpq_div_2exp(term, term, 64 * c->limbs);
+    mpq_add(sum, sum, term);
+  }
+  mpq_set_z(term, value);
+  mpq_div_2exp(term, term, 64 * c->limbs);
+  mpq_sub(sum, sum, term);
+  mpq_abs(sum, sum);
+  mpq_set_d(term, c->off);
+  ck_assert_int_le(mpq_cmp(sum, term), 0);
+  mpq_clears(sum, at, term, NULL);
+}
+
 START_TEST(horner)
 {
   uint64_t state = 5;
@@ -215,16 +242,23 @@ START_TEST(horner)
     for (size_t k = 0; k < limbs; k++)
       t[k] = draw_below(&state, 4) == 0 ? UINT64_MAX : draw_below(&state, 4) == 0 ? 0 : draw(&state);
     t[limbs - 1] >>= 5;
-    mpz_import(by, limbs, -1, sizeof *t, 0, 0, t);
-    integer_of(want, c->word + (c->terms - 1) * (limbs + 1), limbs + 1);
-    for (size_t i = c->terms - 1; i-- > 0;) { /* each product is cut towards 0 */
+    mpz_set_ui(want, 0);
+    for (size_t i = c->terms; i-- > 0;) { /* each product is cut towards 0, coefficients and t to the words that do */
+      size_t level = 1;
+
+      while (i < clarke_ball_cell_first(limbs, level))
+        level++;
+      mpz_import(by, level, -1, sizeof *t, 0, 0, t + (limbs - level));
+      mpz_fdiv_q_2exp(want, want, 64 * (limbs - level)); /* zeros */
       mpz_mul(want, want, by);
-      mpz_tdiv_q_2exp(want, want, 64 * limbs);
+      mpz_tdiv_q_2exp(want, want, 64 * level);
       if (negative)
         mpz_neg(want, want);
-      integer_of(have, c->word + i * (limbs + 1), limbs + 1);
+      integer_of(have, c->word + i * (limbs + 1) + (limbs - level), level + 1);
       mpz_add(want, want, have);
+      mpz_mul_2exp(want, want, 64 * (limbs - level));
     }
+    near_the_polynomial(want, c, t, negative);
     clarke_ball_cell_evaluate(y, c, t, negative);
     integer_of(have, y, limbs + 1);
     ck_assert_int_eq(mpz_cmp(have, want), 0);

@@ -188,6 +188,8 @@ has_functions(const clarke_graph *g)
 /* Bits that two words have more than pairs, and those by which errors grow less than they did at first, as a rule. */
 #define MORE_BITS (TWO_WORDS - CLARKE_PAIRS_BITS)
 #define SLOWER 12
+/* Bits beside those that all of it seems to need: of fewer than three whole words products take fewer planes. */
+#define SPARE_BITS 12
 
 /* Behind pairs, of `opened` places before them: how many bits enclosures are to have. *worth: these may tell more. Not of places that are
  * all at kinks; nor where some are, and the exact pass, which these ask for, is no dearer. needs: pairs ended early. */
@@ -197,7 +199,7 @@ look_behind_pairs(bool *worth, clarke_replay *r, size_t opened, size_t vague, do
   const size_t left = clarke_places_open(r->g, r->piece, r->samples);
 
   if (needs > 0) {
-    r->bits = needs <= CLARKE_PAIRS_BITS + MORE_BITS + SLOWER ? TWO_WORDS : REFINE_LAST;
+    r->bits = needs <= CLARKE_PAIRS_BITS + MORE_BITS + SLOWER ? TWO_WORDS : needs + SPARE_BITS < REFINE_LAST ? (size_t)needs + SPARE_BITS : REFINE_LAST;
     return;
   }
 

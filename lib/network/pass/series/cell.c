@@ -314,20 +314,26 @@ set_words(mp_limb_t *word, const arb_t a, size_t limbs)
   return off;
 }
 
-/* Each of Horner's products is cut by less than a unit of the last place; t is off by no more than that, too. */
+/* Each of Horner's products is cut by less than a unit of the last place; t is off by no more than that, too. Where fewer words do, a coefficient
+ * is cut by a unit of theirs, as its product is, and t, which multiplies a number of at most `size`, as well. */
 static void
 set_ball_cell(clarke_ball_cell *c, arb_srcptr at, const arb_t left)
 {
-  const double unit = ldexp(1, -(int)(64 * c->limbs));
   double off = size_of(left), size = 0;
+  size_t level = 1;
 
   for (size_t i = c->terms; i-- > 0;) {
     const double apart = set_words(c->word + i * (c->limbs + 1), at + i, c->limbs);
+    double unit, cut;
 
-    off = clarke_up_add(clarke_up_add(clarke_up_mul(off, CLARKE_CELL_HALF), unit), apart);
+    while (i < clarke_ball_cell_first(c->limbs, level))
+      level++;
+    unit = ldexp(1, -(int)(64 * level));
+    cut = level < c->limbs ? clarke_up_mul(clarke_up_add(size, 2), unit) : unit;
+    off = clarke_up_add(clarke_up_add(clarke_up_mul(off, CLARKE_CELL_HALF), cut), apart);
     size = clarke_up_add(clarke_up_mul(size, CLARKE_CELL_HALF), clarke_up_add(size_of(at + i), 1));
   }
-  c->off = size < 0x1p61 ? clarke_up_add(off, clarke_up_mul(c->steep, unit)) : INFINITY;
+  c->off = size < 0x1p61 ? clarke_up_add(off, clarke_up_mul(c->steep, ldexp(1, -(int)(64 * c->limbs)))) : INFINITY;
 }
 
 static void *

@@ -35,6 +35,14 @@ typedef struct {
   mp_limb_t word[];
 } clarke_ball_cell;
 
+/* Horner's rule in words needs fewer of them for coefficients that are multiplied by a high power of t, |t| < 2^-4.99: from coefficient i on
+ * `level` words behind the point do, as what these cut is multiplied by t^i. With the cell's own words: from 0 on. */
+static inline size_t
+clarke_ball_cell_first(size_t limbs, size_t level)
+{
+  return level >= limbs ? 0 : (64 * (limbs - level) + 12) / 5;
+}
+
 /* So many precisions have cells of their own: 2, 3, ... words behind the point. */
 #define CLARKE_LEVELS 4
 

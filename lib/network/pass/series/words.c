@@ -65,22 +65,42 @@ add_or_take(mp_limb_t *y, const mp_limb_t *c, const mp_limb_t *p, bool take, siz
   }
 }
 
-/* With so many words behind the point, a constant where this is inlined. */
+/* Coefficients from *i down to the first that so many words do for. limbs and level are constants where this is inlined. */
+static inline __attribute__((always_inline)) void
+evaluate_down(mp_limb_t *y, size_t *i, const clarke_ball_cell *c, const mp_limb_t *t, bool negative, size_t limbs, size_t level)
+{
+  const size_t words = level + 1, skipped = limbs - level, first = clarke_ball_cell_first(limbs, level);
+  mp_limb_t product[2 * MOST_LIMBS + 1];
+
+  while (*i > first) {
+    const bool below = y[limbs] >> 63 != 0;
+
+    --*i;
+    if (below)
+      negate(y + skipped, words);
+    multiply(product, y + skipped, words, t + skipped, level);
+    add_or_take(y + skipped, c->word + *i * (limbs + 1) + skipped, product + level, below != negative, words);
+  }
+}
+
+/* With so many words behind the point, a constant where this is inlined. What lies below those of a level is 0, until a level has more. */
 static inline __attribute__((always_inline)) void
 evaluate(mp_limb_t *y, const clarke_ball_cell *c, const mp_limb_t *t, bool negative, size_t limbs)
 {
-  const size_t words = limbs + 1;
-  mp_limb_t product[2 * MOST_LIMBS + 1];
+  size_t i = c->terms - 1, level = 1;
 
-  memcpy(y, c->word + (c->terms - 1) * words, words * sizeof *y);
-  for (size_t i = c->terms - 1; i-- > 0;) {
-    const bool below = y[words - 1] >> 63 != 0;
-
-    if (below)
-      negate(y, words);
-    multiply(product, y, words, t, limbs);
-    add_or_take(y, c->word + i * words, product + limbs, below != negative, words);
-  }
+  while (i < clarke_ball_cell_first(limbs, level))
+    level++;
+  memset(y, 0, (limbs + 1) * sizeof *y);
+  memcpy(y + (limbs - level), c->word + i * (limbs + 1) + (limbs - level), (level + 1) * sizeof *y);
+  evaluate_down(y, &i, c, t, negative, limbs, 1);
+  evaluate_down(y, &i, c, t, negative, limbs, 2);
+  if (limbs > 2)
+    evaluate_down(y, &i, c, t, negative, limbs, 3);
+  if (limbs > 3)
+    evaluate_down(y, &i, c, t, negative, limbs, 4);
+  if (limbs > 4)
+    evaluate_down(y, &i, c, t, negative, limbs, limbs);
 }
 
 void
