@@ -257,11 +257,12 @@ read_node(void *item, bytes b)
   n->qonnx = strcmp(domain, "qonnx.custom_op.general") == 0 || strcmp(domain, "onnx.brevitas") == 0
              || strcmp(domain, "finn.custom_op.general") == 0;
   n->runtime = strcmp(domain, "com.microsoft") == 0;
+  n->learning = strcmp(domain, "ai.onnx.ml") == 0 && strcmp(n->op, "Scaler") == 0;
   bool optimizer = strcmp(n->op, "Adagrad") == 0 || strcmp(n->op, "Adam") == 0 || strcmp(n->op, "Momentum") == 0;
   refuse_if(n->training && !optimizer, "node '%s' (%s) is of the domain of optimizers, and none that is known", n->name,
             n->op);
-  refuse_if((*domain != '\0' && !n->own && !n->training && !n->qonnx && !n->runtime) || *text(b, 8) != '\0',
-            "node '%s' (%s) is overloaded, or of domain '%s'", n->name, n->op, domain);
+  bool known = *domain == '\0' || n->own || n->training || n->qonnx || n->runtime || n->learning;
+  refuse_if(!known || *text(b, 8) != '\0', "node '%s' (%s) is overloaded, or of domain '%s'", n->name, n->op, domain);
   name_index attributes = {0};
   for (size_t i = 0; i < n->n_attributes; i++)
     expect(name_add(&attributes, n->attributes[i].name), "node '%s' (%s) has attribute '%s' twice", n->name, n->op,
@@ -469,8 +470,8 @@ follow_node(value_types *v, const model *m, node *n, size_t place)
     for (size_t i = 0; i < of->n_outputs; i++)
       types_compare(v, "output", of->outputs[i].name, of->outputs[i].type);
   }
-  types_follow(v, &(typed_node){n->name, n->own || n->qonnx || n->runtime ? "" : n->op, m->opset, place, n->n_in,
-                                n->n_out, made_type(n), n->in, n->out});
+  types_follow(v, &(typed_node){n->name, n->own || n->qonnx || n->runtime || n->learning ? "" : n->op, m->opset, place,
+                                n->n_in, n->n_out, made_type(n), n->in, n->out});
   for (size_t g = 0; g < n->n_bodies; g++)
     for (size_t k = 0; k < n->n_out && k + loop < n->bodies[g].n_outputs; k++)
       types_change(v, n->out[k], type_of(v, n->bodies[g].outputs[k + loop].name));

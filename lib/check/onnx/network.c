@@ -239,6 +239,7 @@ static const struct {
     {"RotaryEmbedding", lower_rotary, 23, 3, 4, 1, 0, "interleaved:b num_heads:i rotary_embedding_dim:i"},
     {"ReverseSequence", lower_reverse, 10, 2, 2, 1, 0, "batch_axis:i time_axis:i"},
     {"Round", lower_rounded, 11, 1, 1, 1, 0, ""},
+    {"Scaler", lower_scaler, 7, 1, 1, 1, 0, "offset:F scale:F"},
     {"Scatter", lower_scatter, 9, 3, 3, 1, 0, "axis:i"},
     {"ScatterElements", lower_scatter, 11, 3, 3, 1, 0, "axis:i"},
     {"ScatterElements", lower_scatter, 16, 3, 3, 1, 0, "axis:i reduction:s"},
@@ -334,8 +335,9 @@ find_form(const builder *b)
     own = own || strcmp(b->node->op, own_operators[i]) == 0;
   bool training = AMONG(operators[found].lower, lower_adagrad, lower_adam, lower_momentum);
   bool qonnx = AMONG(operators[found].lower, lower_quant, lower_bipolar);
-  bool runtime = operators[found].lower == lower_quantized_lstm;
-  need(b->node->own == own && b->node->training == training && b->node->qonnx == qonnx && b->node->runtime == runtime,
+  bool runtime = operators[found].lower == lower_quantized_lstm, learning = operators[found].lower == lower_scaler;
+  need(b->node->own == own && b->node->training == training && b->node->qonnx == qonnx && b->node->runtime == runtime
+           && b->node->learning == learning,
        "the operator is of another domain");
   return found;
 }
@@ -455,15 +457,16 @@ keeps_batch(const builder *b, lowering lower)
 static void
 check_batch(const builder *b, lowering lower)
 {
-  bool any = keeps_batch(b, lower)
-             || AMONG(lower, lower_arithmetic, lower_product, lower_flatten, lower_reshape, lower_squeeze,
-                      lower_transpose, lower_slice, lower_split, lower_gather, lower_gather_elements, lower_gather_rows,
-                      lower_larger, lower_repeat, lower_shape, lower_concat, lower_where, lower_cast, lower_cast_like,
-                      lower_sum, lower_lstm, lower_gru, lower_rnn, lower_sorted, lower_einsum, lower_whole,
-                      lower_scatter, lower_stated_function, lower_threshold, lower_angle, lower_running_product,
-                      lower_one_hot, lower_adagrad, lower_adam, lower_momentum, lower_running, lower_hardmax,
-                      lower_compress, lower_tensor_scatter, lower_quantize, lower_dequantize, lower_quant,
-                      lower_bipolar, lower_integer_convolution, lower_integer_product, lower_dynamic, lower_reverse);
+  bool any =
+      keeps_batch(b, lower)
+      || AMONG(lower, lower_arithmetic, lower_product, lower_flatten, lower_reshape, lower_squeeze, lower_transpose,
+               lower_slice, lower_split, lower_gather, lower_gather_elements, lower_gather_rows, lower_larger,
+               lower_repeat, lower_shape, lower_concat, lower_where, lower_cast, lower_cast_like, lower_sum, lower_lstm,
+               lower_gru, lower_rnn, lower_sorted, lower_einsum, lower_whole, lower_scatter, lower_stated_function,
+               lower_threshold, lower_angle, lower_running_product, lower_one_hot, lower_adagrad, lower_adam,
+               lower_momentum, lower_running, lower_hardmax, lower_compress, lower_tensor_scatter, lower_quantize,
+               lower_dequantize, lower_quant, lower_bipolar, lower_integer_convolution, lower_integer_product,
+               lower_dynamic, lower_reverse, lower_scaler);
   for (size_t i = 0; i < b->node->n_in; i++)
     need(any || b->in[i].name == NULL || !is_batch(b, &b->in[i]) || (b->in[i].at == 0 && b->in[i].inner == 0),
          "an input has the batch on another axis than the first, or merged with others");
@@ -474,18 +477,18 @@ check_batch(const builder *b, lowering lower)
 static bool
 lifts(const builder *b, lowering lower)
 {
-  bool alone = true, first = AMONG(lower, lower_batch, lower_layer, lower_groups, lower_root_mean, lower_convolution,
-                                   lower_pool, lower_relu, lower_clip, lower_hard, lower_huber, lower_gate, lower_elu,
-                                   lower_softmax, lower_pad, lower_resize, lower_grid, lower_lstm, lower_gru, lower_rnn,
-                                   lower_sorted, lower_global_maximum, lower_hardmax, lower_compress, lower_quantize,
-                                   lower_quant, lower_bipolar, lower_dynamic, lower_deform, lower_reverse)
-                             || strcmp(b->op, "Gemm") == 0
-                             || (lower == lower_power && !of_floats(b) && !of_integers(b));
+  bool alone = true,
+       first = AMONG(lower, lower_batch, lower_layer, lower_groups, lower_root_mean, lower_convolution, lower_pool,
+                     lower_relu, lower_clip, lower_hard, lower_huber, lower_gate, lower_elu, lower_softmax, lower_pad,
+                     lower_resize, lower_grid, lower_lstm, lower_gru, lower_rnn, lower_sorted, lower_global_maximum,
+                     lower_hardmax, lower_compress, lower_quantize, lower_quantized_lstm, lower_quant, lower_bipolar,
+                     lower_dynamic, lower_deform, lower_reverse, lower_scaler)
+               || strcmp(b->op, "Gemm") == 0 || (lower == lower_power && !of_power(b) && !of_integers(b));
   for (size_t i = 0; i < b->node->n_in; i++)
     alone = alone && b->in[i].name != NULL && b->in[i].constant != NULL;
   bool computes =
       lower == lower_arithmetic || lower == lower_power || lower == lower_concat || strcmp(b->op, "Sqrt") == 0;
-  bool computed = computes && (of_integers(b) || of_floats(b));
+  bool computed = computes && (of_integers(b) || (lower == lower_power ? of_power(b) : of_floats(b)));
   computed = computed || (lower == lower_extremum && is_float(&b->in[0]));
   const value *x = &b->in[0];
   bool mask = lower == lower_pad && is_float(x) && (is_odd(x) || (b->in[2].name != NULL && is_odd(&b->in[2])));
@@ -499,10 +502,10 @@ lifts(const builder *b, lowering lower)
 static bool
 lower_computed(builder *b, lowering lower)
 {
-  bool arithmetic = lower == lower_arithmetic, roots = lower == lower_power || strcmp(b->op, "Sqrt") == 0;
+  bool arithmetic = lower == lower_arithmetic, root = strcmp(b->op, "Sqrt") == 0;
   if ((arithmetic || lower == lower_negation) && of_integers(b))
     lower_whole(b);
-  else if ((arithmetic || roots) && of_floats(b))
+  else if (lower == lower_power ? of_power(b) : (arithmetic || root) && of_floats(b))
     lower_floats(b);
   else
     return false;
