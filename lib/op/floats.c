@@ -41,6 +41,15 @@ clarke_floats_nearest(double x, clarke_dtype dtype)
   return fabs(x) < ldexp(1, most) ? x : copysign(INFINITY, x);
 }
 
+bool
+clarke_floats_whole(double x, clarke_dtype dtype)
+{
+  int digits, least, most;
+
+  format_of(dtype, &digits, &least, &most);
+  return x == rint(x) && fabs(x) <= ldexp(1, digits < FLT_MANT_DIG ? digits : FLT_MANT_DIG);
+}
+
 /* Is it 0, or a normal number of the type? */
 static bool
 is_normal(double y, clarke_dtype dtype)
@@ -104,21 +113,23 @@ is_float8(const clarke_lowering *low)
   return v != NULL && v->constant && v->real != NULL && clarke_float8_is(v->dtype) && !v->initializer && v->parameter == CLARKE_NONE && !v->negated;
 }
 
-/* x to the power 1/2 or -1/2; NaN where two roundings of doubles leave open which number of the type is nearest. */
-static double
-root_power(double x, double exponent, clarke_dtype dtype)
-{
-  const double y = exponent < 0 ? 1 / sqrt(x) : sqrt(x), apart = 4 * DBL_EPSILON;
-
-  return fabs(exponent) == 0.5 && clarke_floats_nearest(y - y * apart, dtype) == clarke_floats_nearest(y + y * apart, dtype) ? y
-                                                                                                                             : NAN;
-}
-
 /* A product or quotient; NaN where it is none of a double's: too small. */
 static double
 unless_lost(double y, double x)
 {
   return y == 0 && x != 0 ? NAN : y;
+}
+
+/* x to the power 1, 2, 1/2 or -1/2; NaN where two roundings of doubles leave open which number of the type is nearest. */
+static double
+power(double x, double exponent, clarke_dtype dtype)
+{
+  const double y = exponent < 0 ? 1 / sqrt(x) : sqrt(x), apart = 4 * DBL_EPSILON;
+
+  if (exponent >= 1)
+    return exponent > 1 ? unless_lost(x * x, x) : x;
+  return fabs(exponent) == 0.5 && clarke_floats_nearest(y - y * apart, dtype) == clarke_floats_nearest(y + y * apart, dtype) ? y
+                                                                                                                             : NAN;
 }
 
 /* What the node makes of one to three entries. A double is the type itself, or holds the exact operands of a node and more than twice their digits, so
@@ -134,7 +145,7 @@ compute(const char *op, const clarke_value *const *v, const size_t *e)
   case 'M':
     return unless_lost(v[0]->real[e[0]] * v[1]->real[e[1]], v[1]->real[e[1]] != 0 ? v[0]->real[e[0]] : 0);
   case 'P':
-    return root_power(v[0]->real[e[0]], v[1]->real[e[1]], v[0]->dtype);
+    return power(v[0]->real[e[0]], v[1]->real[e[1]], v[0]->dtype);
   case 'S':
     return op[1] == 'q' ? sqrt(v[0]->real[e[0]]) : v[0]->real[e[0]] - v[1]->real[e[1]];
   default: /* Where */
@@ -147,6 +158,17 @@ static bool
 adds_infinity(const char *op, const clarke_value *const *v, const size_t *e, double sum)
 {
   return strcmp(op, "Add") == 0 && sum == -INFINITY && (v[0]->real[e[0]] == sum || v[1]->real[e[1]] == sum);
+}
+
+bool
+clarke_lower_is_power(const clarke_lowering *low)
+{
+  const clarke_value *e = low->n_in == 2 && clarke_lower_of_floats(low) ? clarke_lower_value(low, 1) : NULL;
+  bool known = e != NULL;
+
+  for (size_t i = 0; known && i < e->count; i++)
+    known = fabs(e->real[i]) == 0.5 || (e->count == 1 && (e->real[0] == 1 || e->real[0] == 2));
+  return known;
 }
 
 /* A constant of zeros for the caller to fill, the node's output; NULL. */
@@ -287,6 +309,7 @@ clarke_lower_floats_filled(clarke_lowering *low, clarke_dtype dtype, size_t rank
     return err != NULL ? err->code : CLARKE_EINPUT;
   for (size_t f = 0; f < out->count; f++)
     out->real[f] = value;
+  out->odd = !isfinite(value);
   return CLARKE_OK;
 }
 

@@ -9,10 +9,17 @@
 bool clarke_floats_are(clarke_dtype dtype);
 double clarke_floats_nearest(double x, clarke_dtype dtype);
 
+/* Is x a whole number up to 2^24 in size, below which the type has all of them? */
+bool clarke_floats_whole(double x, clarke_dtype dtype);
+
 /* Are all inputs constants of floats of one type that no parameter is: of Constant nodes, or computed? */
 bool clarke_lower_of_floats(const clarke_lowering *low);
 
-/* Add, Sub, Mul, Div, Sqrt and Pow (by 1/2 and -1/2) of them; Where. Each is rounded to their type as IEEE 754 has it, and must be
+/* Is the node a Pow of them that is computed: by 1/2 and -1/2; by 1 or 2, which is one entry? Runtimes square by one product; other powers
+ * they round in their own ways. */
+bool clarke_lower_is_power(const clarke_lowering *low);
+
+/* Add, Sub, Mul, Div, Sqrt and Pow (of such exponents) of them; Where. Each is rounded to their type as IEEE 754 has it, and must be
  * 0 or a normal number, but that what is copied may be infinite or NaN, and a sum minus infinity. Concat of lists. Cast to a type
  * of floats, also of integers and truth values. */
 clarke_status clarke_lower_floats_computed(clarke_lowering *low, clarke_error *err);

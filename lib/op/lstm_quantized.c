@@ -83,7 +83,7 @@ read_node(quantized *q, clarke_error *err)
   if (status == CLARKE_OK)
     status = clarke_recurrence_direction(low, &q->directions, &q->reversed, err);
   if (status == CLARKE_OK)
-    status = clarke_lower_activation(low, X, err);
+    status = clarke_lower_first(low, err);
   if (status != CLARKE_OK)
     return status;
   if (clarke_axes_of_run(low, X, dims) != 3 || dims[1] != 1 || (low->graph->batched && !clarke_lower_value(low, X)->batch.none))

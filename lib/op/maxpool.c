@@ -1,4 +1,4 @@
-/* MaxPool: the maximum of every window, padding left out. Of programs it is an order statistic, too:
+/* MaxPool: the maximum of every window, padding left out; storage_order says how the indices count, which are not read. Of programs it is an order statistic, too:
  * the largest of several numbers, with the same rule for ties. GlobalMaxPool: one window, all of space. */
 #include "op/axes.h"
 #include "op/lower.h"
@@ -7,10 +7,6 @@
 static clarke_status
 check(const clarke_window *w, const clarke_lowering *low, clarke_error *err)
 {
-  int64_t order = clarke_lower_int(low, "storage_order", 0);
-
-  if (order != 0)
-    return clarke_lower_fail(low, err, "storage_order is %lld; expected 0", (long long)order);
   if (w->taps > CLARKE_MAX_WIDTH)
     return clarke_lower_fail(low, err, "a window of %zu entries; at most %d are supported", w->taps,
                              CLARKE_MAX_WIDTH);

@@ -21,6 +21,9 @@
 /* QONNX's. Files may have older names of it. */
 #define CLARKE_DOMAIN_OF_QONNX "qonnx.custom_op.general"
 
+/* ONNX's domain of machine learning. */
+#define CLARKE_DOMAIN_OF_LEARNING "ai.onnx.ml"
+
 /* No index map is longer: a small file must not ask for unbounded memory. */
 #define CLARKE_MAX_MAP (((size_t)1 << 26) - 1)
 

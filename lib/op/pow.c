@@ -96,13 +96,12 @@ whole_power(clarke_lowering *low, int n, clarke_error *err)
 static clarke_status
 lower_pow(clarke_lowering *low, clarke_error *err)
 {
-  bool computed;
-  clarke_status status = clarke_lower_computed(low, &computed, err);
+  clarke_status status;
   double exponent = 0;
   size_t power;
 
-  if (computed)
-    return status;
+  if (clarke_lower_is_power(low))
+    return clarke_lower_floats_computed(low, err);
   status = clarke_lower_lift_first(low, err);
   if (status == CLARKE_OK)
     status = clarke_lower_activation(low, 0, err);

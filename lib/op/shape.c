@@ -65,23 +65,66 @@ need_integers(const clarke_lowering *low, clarke_error *err)
 {
   return clarke_lower_of_integers(low)
            ? CLARKE_OK
-           : clarke_lower_fail(low, err, "the inputs are no constants of integers, all of one type: only shapes and places are computed so");
+           : clarke_lower_fail(low, err, "the inputs are no constants of integers, or of floats for Range, all of one type: only shapes and places "
+                                    "are computed so");
 }
 
-/* The integers from the first to below the second, or down to above it, by the third apart. */
+/* Are the inputs constants of floats of one type? Initializers may be among them, as bounds of a Clip may. */
+static bool
+has_float_ends(const clarke_lowering *low)
+{
+  bool all = true;
+
+  for (size_t i = 0; i < 3 && all; i++) {
+    const clarke_value *v = clarke_lower_has(low, i) ? clarke_lower_value(low, i) : NULL;
+
+    all = v != NULL && v->constant && v->real != NULL && !v->negated && clarke_floats_are(v->dtype)
+          && v->dtype == clarke_lower_value(low, 0)->dtype;
+  }
+  return all;
+}
+
+/* The three inputs as integers. Floats must be whole numbers that their type has. */
+static clarke_status
+read_ends(clarke_lowering *low, bool floats, int64_t *end, clarke_error *err)
+{
+  clarke_status status = floats ? CLARKE_OK : need_integers(low, err);
+
+  for (size_t i = 0; i < 3 && status == CLARKE_OK; i++) {
+    const clarke_value *v = clarke_lower_value(low, i);
+
+    if (v->count != 1)
+      return clarke_lower_fail(low, err, "input %zu has %zu entries; expected one", i, v->count);
+    if (floats && !clarke_floats_whole(v->real[0], v->dtype))
+      return clarke_lower_fail(low, err, "input %zu is %.17g: of floats, ends and step must be whole numbers that their type has, at most "
+                                         "2^24", i, v->real[0]);
+    end[i] = floats ? (int64_t)v->real[0] : v->integer[0];
+    low->graph->values[low->in[i]].bound = floats || v->bound; /* a number that is read here */
+  }
+  return status;
+}
+
+/* So many floats from the first on, by as much apart. */
+static clarke_status
+float_range(clarke_lowering *low, const int64_t *end, size_t count, clarke_error *err)
+{
+  const clarke_dtype dtype = clarke_lower_value(low, 0)->dtype;
+  clarke_status status = clarke_lower_floats_filled(low, dtype, 1, &count, 0, err);
+
+  for (size_t i = 0; i < count && status == CLARKE_OK; i++)
+    low->graph->values[low->graph->n_values - 1].real[i] = (double)(end[0] + (int64_t)i * end[2]);
+  return status;
+}
+
+/* The integers from the first to below the second, or down to above it, by the third apart; whole floats alike. */
 static clarke_status
 lower_range(clarke_lowering *low, clarke_error *err)
 {
+  const bool floats = has_float_ends(low);
   int64_t end[3], length, by, n = 0, *out;
   size_t count;
-  clarke_status status = need_integers(low, err);
+  clarke_status status = read_ends(low, floats, end, err);
 
-  for (size_t i = 0; i < 3 && status == CLARKE_OK; i++) {
-    if (clarke_lower_value(low, i)->count != 1)
-      status = clarke_lower_fail(low, err, "input %zu has %zu entries; expected one", i, clarke_lower_value(low, i)->count);
-    else
-      end[i] = clarke_lower_value(low, i)->integer[0];
-  }
   if (status != CLARKE_OK)
     return status;
   if (end[2] == 0 || end[2] == INT64_MIN || __builtin_sub_overflow(end[1], end[0], &length) || length == INT64_MIN)
@@ -92,6 +135,10 @@ lower_range(clarke_lowering *low, clarke_error *err)
   if (length > 0)
     n = length / by + (length % by != 0);
   count = (size_t)n;
+  if (floats && !clarke_floats_whole((double)length, clarke_lower_value(low, 0)->dtype))
+    return clarke_lower_fail(low, err, "%lld is no number of the type: runtimes round how far the ends are apart", (long long)length);
+  if (floats)
+    return float_range(low, end, count, err);
   out = clarke_lower_integers_made(low, clarke_lower_value(low, 0)->dtype, 1, &count, err);
   for (size_t i = 0; out != NULL && i < count; i++)
     out[i] = end[0] + (int64_t)i * end[2];

@@ -203,6 +203,7 @@ typedef struct {
 
 typedef struct {
   char *file;
+  char *declared; /* the output's shape as the file declares it and as it is, where these differ: what nodes compute counts; else NULL */
   bool batched; /* the file's tensors carry the batch as their first axis */
   size_t samples;
   size_t together; /* samples in one run of the file's graph, the length of that axis: all; or 1, where the

@@ -345,6 +345,19 @@ take_of_samples(clarke_lowering *low, choice *c, const int64_t *list, size_t len
   return status;
 }
 
+/* The places along an axis: a constant, or the integers (words) of a single run's input. */
+static clarke_status
+known_places(const clarke_lowering *low, const int64_t **list, size_t *n, clarke_error *err)
+{
+  const clarke_value *at = clarke_lower_has(low, 1) ? clarke_lower_value(low, 1) : NULL;
+
+  if (at == NULL || at->constant || at->integer == NULL)
+    return clarke_lower_integers(low, 1, list, n, err);
+  *list = at->integer;
+  *n = at->count;
+  return CLARKE_OK;
+}
+
 clarke_status
 clarke_lower_take(clarke_lowering *low, clarke_error *err)
 {
@@ -355,7 +368,7 @@ clarke_lower_take(clarke_lowering *low, clarke_error *err)
 
   if (!clarke_lower_has(low, 0))
     return clarke_lower_fail(low, err, "input 0 is missing");
-  status = clarke_lower_integers(low, 1, &list, &c.n, err);
+  status = known_places(low, &list, &c.n, err);
   if (status != CLARKE_OK)
     return status;
   rank = clarke_axes_whole(low, 0, dims);

@@ -132,6 +132,8 @@ clarke_audit_notes(clarke_audit_session *s, clarke_error *err)
 
   if (status == CLARKE_OK)
     status = note_constants(s, err);
+  if (status == CLARKE_OK && s->graph.declared != NULL)
+    status = note(s, err, "%s: runtimes go by what its nodes compute, and so does this report", s->graph.declared);
   if (status == CLARKE_OK)
     status = note_clips(s, err);
   return status == CLARKE_OK ? note_loss(s, err) : status;

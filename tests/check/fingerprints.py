@@ -35,6 +35,8 @@ SAME = {
     ("run-huber", "two"), ("masked-unread", "s"),  # read by no node, or not where it changed
     *[(model, "out") for model in ("runs-trained-2", "runs-trained-N")], ("trained", "n"), ("trained-exact", "n"),  # training_mode
     ("two", "y1"), ("two", "y2"),  # transB 2 is as 1
+    *[(f"run-{name}", "loss") for name in ("huber", "joint", "l1", "power")],  # keepdims 1: a scalar with an axis, declared without
+    ("expanded-computed-half", "e"),  # a Cast of a whole number to another type
 }
 DATA, AUDIT = ROOT / "tests" / "check" / "data", ROOT / "cases" / "audit"
 

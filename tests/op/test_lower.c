@@ -264,6 +264,44 @@ START_TEST(floats_are_rounded)
 }
 END_TEST
 
+/* A type has all whole numbers up to 2^digits, of which no more than 2^24 are taken. */
+START_TEST(floats_that_are_whole)
+{
+  ck_assert(clarke_floats_whole(1 << 24, CLARKE_F32) && !clarke_floats_whole((1 << 24) + 1, CLARKE_F64));
+  ck_assert(clarke_floats_whole(-2048, CLARKE_F16) && !clarke_floats_whole(2049, CLARKE_F16) && !clarke_floats_whole(2050, CLARKE_F16));
+  ck_assert(clarke_floats_whole(256, CLARKE_BF16) && !clarke_floats_whole(258, CLARKE_BF16) && !clarke_floats_whole(0.5, CLARKE_F64));
+  ck_assert(!clarke_floats_whole(NAN, CLARKE_F32) && !clarke_floats_whole(INFINITY, CLARKE_F32));
+}
+END_TEST
+
+/* Powers that are computed of constants: by one number that is 1 or 2; by halves, whatever their number. */
+START_TEST(powers_that_are_computed)
+{
+  static size_t of[] = {2, 3};
+  static const struct {
+    double first, rest;
+    size_t n;
+    bool known;
+  } t[] = {{2, 0, 1, true}, {1, 0, 1, true}, {2, 2, 3, false}, {0.5, -0.5, 3, true}, {0.5, 1, 3, false}, {-2, 0, 1, false}, {3, 0, 1, false},
+           {-1, 0, 1, false}, {NAN, 0, 1, false}};
+
+  low.n_in = 2;
+  low.in = of;
+  for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+    size_t rank = t[i].n > 1 ? 1 : 0, value;
+
+    ck_assert_int_eq(clarke_lower_made(&low, rank, &t[i].n, &value, &error), CLARKE_OK);
+    for (size_t e = 0; e < t[i].n; e++)
+      g.values[value].real[e] = e == 0 ? t[i].first : t[i].rest;
+    g.values[2].dtype = g.values[value].dtype = CLARKE_F32;
+    of[1] = value;
+    ck_assert_msg(clarke_lower_is_power(&low) == t[i].known, "%zu", i);
+    g.values[2].dtype = CLARKE_F64; /* of two types */
+    ck_assert(!clarke_lower_is_power(&low));
+  }
+}
+END_TEST
+
 /* Constants become those of another type, or of another shape; what is put in may be infinite. */
 START_TEST(floats_are_cast_and_moved)
 {
@@ -404,6 +442,8 @@ main(void)
   tcase_add_test(tests, constants_are_made);
   tcase_add_test(tests, floats_are_listed);
   tcase_add_test(tests, floats_are_rounded);
+  tcase_add_test(tests, floats_that_are_whole);
+  tcase_add_test(tests, powers_that_are_computed);
   tcase_add_test(tests, floats_are_cast_and_moved);
   tcase_add_test(tests, steps_take_maps);
   tcase_add_test(tests, kinks_that_bend_nothing_are_dropped);

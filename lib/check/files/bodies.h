@@ -7,13 +7,13 @@
 
 typedef struct node {
   char *op, *name, **in, **out;
-  bool own;      /* of the domain `clarke`, not ONNX's */
-  bool training; /* of ONNX's domain of optimizers */
-  bool qonnx;    /* of QONNX's domain */
-  bool runtime;  /* of ONNX Runtime's */
-  bool promoted; /* a Constant whose tensor is among the initializers */
-  size_t place;  /* in the file */
-  size_t like;   /* of a CastLike: the type of its second input; 0: not known */
+  bool own;               /* of the domain `clarke`, not ONNX's */
+  bool training;          /* of ONNX's domain of optimizers */
+  bool qonnx;             /* of QONNX's domain */
+  bool runtime, learning; /* of ONNX Runtime's; Scaler, of ONNX's domain of machine learning */
+  bool promoted;          /* a Constant whose tensor is among the initializers */
+  size_t place;           /* in the file */
+  size_t like;            /* of a CastLike: the type of its second input; 0: not known */
   size_t n_in, n_out, n_attributes;
   tensor *attributes; /* without values: a string, text */
   size_t n_bodies;    /* attributes that are graphs */

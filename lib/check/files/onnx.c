@@ -256,11 +256,12 @@ read_node(void *item, bytes b)
   n->qonnx = strcmp(domain, "qonnx.custom_op.general") == 0 || strcmp(domain, "onnx.brevitas") == 0
              || strcmp(domain, "finn.custom_op.general") == 0;
   n->runtime = strcmp(domain, "com.microsoft") == 0;
+  n->learning = strcmp(domain, "ai.onnx.ml") == 0 && strcmp(n->op, "Scaler") == 0;
   bool optimizer = strcmp(n->op, "Adagrad") == 0 || strcmp(n->op, "Adam") == 0 || strcmp(n->op, "Momentum") == 0;
   refuse_if(n->training && !optimizer, "node '%s' (%s) is of the domain of optimizers, and none that is known", n->name,
             n->op);
-  refuse_if((*domain != '\0' && !n->own && !n->training && !n->qonnx && !n->runtime) || *text(b, 8) != '\0',
-            "node '%s' (%s) is overloaded, or of domain '%s'", n->name, n->op, domain);
+  bool known = *domain == '\0' || n->own || n->training || n->qonnx || n->runtime || n->learning;
+  refuse_if(!known || *text(b, 8) != '\0', "node '%s' (%s) is overloaded, or of domain '%s'", n->name, n->op, domain);
   name_index attributes = {0};
   for (size_t i = 0; i < n->n_attributes; i++)
     expect(name_add(&attributes, n->attributes[i].name), "node '%s' (%s) has attribute '%s' twice", n->name, n->op,

@@ -140,7 +140,7 @@ typedef struct {
 } tail;
 
 /* Where what is computed is more, or less, than ONNX and the stored numbers say. */
-typedef enum { SIXTH, DEFAULTS, UNBOUNDED, MINIBATCH, APART, ROUNDED, STORED, DECIDED, N_READINGS } reading;
+typedef enum { SIXTH, DEFAULTS, UNBOUNDED, MINIBATCH, APART, ROUNDED, STORED, DECIDED, COMPUTED, N_READINGS } reading;
 
 /* What smooth steps do (smooth.h). */
 struct smooth_rules;

@@ -53,7 +53,7 @@ is_left_out(const model *m, const char *name)
   return recurrent && !is_read(m, name);
 }
 
-/* Does the value have the shape that is declared, if one is? */
+/* Does the value have the shape that is declared, if one is? The output may have another: runtimes compute it all the same. */
 static void
 check_shape(const builder *b, const port *p, const value *v, bool output)
 {
@@ -61,8 +61,8 @@ check_shape(const builder *b, const port *p, const value *v, bool output)
   for (size_t i = 0; p->shaped && i < p->rank && fits; i++)
     fits = p->dims[i] == 0
            || (on_batch(b, v, i) ? batch_fits(b->net, p->dims[i], v->dims[i], output) : p->dims[i] == v->dims[i]);
-  expect(fits || (!output && is_left_out(b->m, p->name)), "%s '%s' does not have the shape that is declared",
-         output ? "output" : "value", p->name);
+  b->net->read[COMPUTED] = b->net->read[COMPUTED] || (output && !fits);
+  expect(fits || output || is_left_out(b->m, p->name), "value '%s' does not have the shape that is declared", p->name);
 }
 
 /* The same of all values, and of initializers that are inputs. */
@@ -87,7 +87,8 @@ const char *const readings[N_READINGS] = {
     [ROUNDED] = "a float that nodes compute of constants alone is rounded to its type at each node, as IEEE 754 has it",
     [STORED] = ("a weight stored as integers is each less its zero point, as a float32, times its scale, rounded to "
                 "that one's type"),
-    [DECIDED] = "a comparison of initializers is decided by their numbers, which differ: near them it is the same"};
+    [DECIDED] = "a comparison of initializers is decided by their numbers, which differ: near them it is the same",
+    [COMPUTED] = "the output has the shape that nodes compute, which is another one than the file declares"};
 
 /* An input beside the network's, of each sample its own: an activation that no parameter moves. */
 static void

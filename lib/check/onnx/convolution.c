@@ -293,7 +293,6 @@ lower_pool(builder *b)
   windows g = read_windows(b, NULL, false);
   bool max = b->op[0] == 'M', all = whole_attribute(b, "count_include_pad", 0) != 0;
   size_t dims[MAX_RANK], places = product(g.out, SPATIAL), area = product(g.width, SPATIAL);
-  need(whole_attribute(b, "storage_order", 0) == 0, "a storage_order other than 0");
   need(!max || area <= MAX_WINDOW, "a window of more than 4096 entries");
   step *s = add_step(b, max ? WINDOW : LINEAR, area, shape(b, &g, g.channels, dims), dims);
   rational *share = rationals(max ? 0 : places);

@@ -9,8 +9,7 @@
 
 #include <string.h>
 
-/* The integers or truth values that v has: of a constant, or of the input of a single run. NULL: it has none. */
-static const tensor *
+const tensor *
 numbers_of(const builder *b, const value *v)
 {
   bool input = v->constant == NULL && v->step == 0 && !b->net->batched && b->net->batch == 1;
@@ -100,6 +99,21 @@ bool
 of_floats(const builder *b)
 {
   return are_floats(b, 0);
+}
+
+bool
+of_power(const builder *b)
+{
+  bool known = of_floats(b);
+  RATIONAL(size);
+  for (size_t i = 0; known && i < b->in[1].count; i++) {
+    known = odd_entry(&b->in[1], i) == 0;
+    mpq_abs(&size, &b->in[1].constant->value[b->in[1].map[i]]);
+    bool root = mpq_cmp_ui(&size, 1, 2) == 0;
+    bool square = b->in[1].count == 1 && (mpq_cmp_ui(&size, 1, 1) == 0 || mpq_cmp_ui(&size, 2, 1) == 0);
+    known = known && (root || (square && mpq_sgn(&b->in[1].constant->value[b->in[1].map[i]]) > 0));
+  }
+  return known;
 }
 
 /* The node's output, a constant of zeros. */
@@ -369,23 +383,48 @@ lower_size(builder *b)
   need_fit(b, mpq_numref(out), INT64);
 }
 
-/* From the first integer on, `by` apart, below the second; above it where `by` is below 0. */
+/* The ends and the step of a Range are floats: numbers that no parameter is then. Ends and step are whole, and so is what lies between,
+ * such that the type has all of them. */
+static void
+read_float_ends(const builder *b)
+{
+  size_t type = b->in[0].constant->type;
+  RATIONAL(length);
+  for (size_t i = 0; i < 3; i++) {
+    const tensor *t = b->in[i].constant;
+    need(t != NULL && t->real && t->type == type && is_float_type((long)type) && !b->in[i].negated,
+         "its ends and step are no constants of one type");
+    need(b->in[i].count == 1 && odd_entry(&b->in[i], 0) == 0, "an end that is not one number");
+    const rational *q = &t->value[b->in[i].map[0]];
+    need(is_held(q, type) && is_small(q), "ends and step of floats that are no whole numbers that the type has");
+    b->in[i].constant->number = true;
+  }
+  mpq_sub(&length, &b->in[1].constant->value[b->in[1].map[0]], &b->in[0].constant->value[b->in[0].map[0]]);
+  need(is_held(&length, type) && is_small(&length), "ends that are too far apart for their type");
+}
+
+/* From the first number on, `by` apart, below the second; above it where `by` is below 0. */
 void
 lower_range(builder *b)
 {
   INTEGER(n);
-  need(of_integers(b), "an input is no constant of integers, or they are of two types");
+  bool floats = b->in[0].name != NULL && b->in[0].constant != NULL && b->in[0].constant->real;
+  need(floats || of_integers(b), "an input is no constant of integers, or they are of two types");
   const integer *end[3];
+  if (floats)
+    read_float_ends(b);
   for (size_t i = 0; i < 3; i++) {
     need(b->in[i].count == 1, "an end that is not one integer");
-    end[i] = mpq_numref(&numbers_of(b, &b->in[i])->value[b->in[i].map[0]]);
+    const tensor *t = floats ? b->in[i].constant : numbers_of(b, &b->in[i]);
+    end[i] = mpq_numref(&t->value[b->in[i].map[0]]);
   }
   need(mpz_sgn(end[2]) != 0, "a step of 0");
   mpz_sub(&n, end[1], end[0]);
   mpz_cdiv_q(&n, &n, end[2]);
   need(mpz_sgn(&n) > 0 && mpz_cmp_ui(&n, 65536) <= 0, "no integers, or more than are computed");
   size_t count = mpz_get_ui(&n);
-  rational *out = put_whole(b, numbers_of(b, &b->in[0])->type, 1, &count);
+  rational *out = put_whole(b, floats ? b->in[0].constant->type : numbers_of(b, &b->in[0])->type, 1, &count);
+  b->out.constant->real = floats;
   for (size_t i = 0; i < count; i++) {
     mpz_set(mpq_numref(&out[i]), end[0]);
     mpz_addmul_ui(mpq_numref(&out[i]), end[2], i);
@@ -425,7 +464,7 @@ lower_filled(builder *b)
   need_integers(b, 0);
   size_t rank = whole_list(b, 0, "", list);
   bool floats = with == NULL || (with->real && is_float_type((long)with->type));
-  need(with == NULL || (with->count == 1 && with->odd == NULL && (floats || with->type == INT64)),
+  need(with == NULL || (with->count == 1 && (floats || with->type == INT64)),
        "its value is no 64-bit integer, and no float");
   for (size_t i = 0; i < rank; i++) {
     need(list[i] > 0 && list[i] <= INT32_MAX, "not a shape");
@@ -435,6 +474,10 @@ lower_filled(builder *b)
   b->out.constant->real = floats;
   for (size_t i = 0; i < b->out.count && with != NULL; i++)
     mpq_set(&out[i], with->value);
+  if (with != NULL && with->odd != NULL) {
+    b->out.constant->odd = allocate(b->out.count, 1);
+    memset(b->out.constant->odd, with->odd[0], b->out.count);
+  }
 }
 
 /* The nearest number of that type of floats. */
@@ -476,8 +519,13 @@ compute_float(const builder *b, rational *x, const rational *y)
     mpq_div(x, x, y);
     break;
   case 'P':
+    if (mpq_cmp_ui(y, 1, 1) == 0 || mpq_cmp_ui(y, 2, 1) == 0) {
+      if (mpq_cmp_ui(y, 2, 1) == 0)
+        mpq_mul(x, x, x);
+      break;
+    }
     need(mpq_cmp_si(y, 1, 2) == 0 || (mpq_cmp_si(y, -1, 2) == 0 && mpq_sgn(x) > 0),
-         "a power of a constant, not 1/2 or -1/2");
+         "a power of a constant, not 1, 2, 1/2 or -1/2");
     if (mpq_sgn(y) < 0)
       mpq_inv(x, x);
     near_root(b, x);

@@ -55,7 +55,8 @@ check_domain(const builder *b, unsigned traits)
   for (size_t i = 0; i < sizeof own_operators / sizeof *own_operators; i++)
     own = own || strcmp(b->node->op, own_operators[i]) == 0;
   need(b->node->own == own && b->node->training == ((traits & OF_TRAINING) != 0)
-           && b->node->qonnx == ((traits & OF_QONNX) != 0) && b->node->runtime == ((traits & OF_RUNTIME) != 0),
+           && b->node->qonnx == ((traits & OF_QONNX) != 0) && b->node->runtime == ((traits & OF_RUNTIME) != 0)
+           && b->node->learning == ((traits & OF_LEARNING) != 0),
        "the operator is of another domain");
 }
 
@@ -194,12 +195,20 @@ check_batch(const builder *b, unsigned traits)
          "an input has the batch on another axis than the first, or merged with others");
 }
 
-/* Are all inputs constants of integers, or of floats that are no parameters? */
+/* Are all inputs constants of floats that are no parameters, such that the operator is computed of them? */
 static bool
-is_computed(const builder *b)
+is_of_floats(const builder *b, unsigned traits)
 {
   const number_rules *rules = b->operators->numbers;
-  return rules != NULL && (rules->of_integers(b) || rules->of_floats(b));
+  return (traits & COMPUTES_POWERS) != 0 ? rules->of_power(b) : rules->of_floats(b);
+}
+
+/* Or of integers? */
+static bool
+is_computed(const builder *b, unsigned traits)
+{
+  const number_rules *rules = b->operators->numbers;
+  return rules != NULL && (rules->of_integers(b) || is_of_floats(b, traits));
 }
 
 /* Is it a mask, which stays a constant as it is padded? */
@@ -217,14 +226,15 @@ static bool
 lifts(const builder *b, unsigned traits)
 {
   const number_rules *rules = b->operators->numbers;
-  bool alone = true, computes = (traits & (COMPUTES_FLOATS | LISTS)) != 0 || strcmp(b->op, "Sqrt") == 0;
+  bool alone = true,
+       computes = (traits & (COMPUTES_FLOATS | COMPUTES_POWERS | LISTS)) != 0 || strcmp(b->op, "Sqrt") == 0;
   bool first = (traits & LIFTS_FIRST) != 0 || strcmp(b->op, "Gemm") == 0
-               || ((traits & LIFTS_UNCOMPUTED) != 0 && !is_computed(b));
+               || ((traits & LIFTS_UNCOMPUTED) != 0 && !is_computed(b, traits));
   for (size_t i = 0; i < b->node->n_in; i++)
     alone = alone && b->in[i].name != NULL && b->in[i].constant != NULL;
   need(rules != NULL || first || !alone || !computes, "this checker computes nothing of constants alone");
-  bool computed =
-      (computes && is_computed(b)) || ((traits & KEEPS_FLOATS) != 0 && rules != NULL && rules->is_float(&b->in[0]));
+  bool computed = (computes && is_computed(b, traits))
+                  || ((traits & KEEPS_FLOATS) != 0 && rules != NULL && rules->is_float(&b->in[0]));
   return (first && !((traits & KEEPS_MASK) != 0 && stays_mask(b)))
          || (alone && !computed && (traits & LIFTS_ALONE) != 0);
 }
@@ -235,14 +245,14 @@ static bool
 lower_computed(builder *b, unsigned traits)
 {
   const number_rules *rules = b->operators->numbers;
-  bool floats = (traits & COMPUTES_FLOATS) != 0 || strcmp(b->op, "Sqrt") == 0;
+  bool floats = (traits & (COMPUTES_FLOATS | COMPUTES_POWERS)) != 0 || strcmp(b->op, "Sqrt") == 0;
   if (rules == NULL)
     return false;
   if (rules->adds(b))
     rules->sum(b);
   else if ((traits & COMPUTES_INTEGERS) != 0 && rules->of_integers(b))
     rules->integers(b);
-  else if (floats && rules->of_floats(b))
+  else if (floats && is_of_floats(b, traits))
     rules->floats(b);
   else
     return false;

@@ -40,7 +40,9 @@ enum {
   OMITS_OUTPUTS = 1 << 15,     /* the first of its outputs may be left out */
   OF_TRAINING = 1 << 16,       /* it is of the domain of optimizers, */
   OF_QONNX = 1 << 17,          /* of QONNX's, */
-  OF_RUNTIME = 1 << 18         /* of ONNX Runtime's */
+  OF_RUNTIME = 1 << 18,        /* of ONNX Runtime's, */
+  OF_LEARNING = 1 << 19,       /* of ai.onnx.ml */
+  COMPUTES_POWERS = 1 << 20    /* powers of floats that are no parameters are computed */
 };
 
 typedef struct {
@@ -61,8 +63,9 @@ typedef struct {
   bool (*of_integers)(
       const struct builder *b); /* are all inputs constants of integers, or of floats that are no parameters? */
   bool (*of_floats)(const struct builder *b);
-  bool (*is_float)(const graph_value *v); /* is it such a constant? */
-  void (*integers)(struct builder *b);    /* make the node of such */
+  bool (*of_power)(const struct builder *b); /* is it a power of these that is computed? */
+  bool (*is_float)(const graph_value *v);    /* is it such a constant? */
+  void (*integers)(struct builder *b);       /* make the node of such */
   void (*floats)(struct builder *b);
   void (*check_held)(const struct builder *b); /* may the operator take what its inputs hold? */
   void (*keep_held)(struct builder *b);        /* what is moved holds the same */

@@ -209,7 +209,7 @@ static void
 dequantize_numbers(builder *b, const scale_layout *l)
 {
   const value *x = &b->in[0], *scale = &b->in[1], *shift = has_input(b, 2) && !is_float8_zero(b, 2) ? &b->in[2] : NULL;
-  need(!x->constant->initializer,
+  need(!is_initializer(b->m, b->node->in[0]),
        "stored integers have a scale that is not stored, or does not fit, or floats that are not normal");
   for (size_t i = 1; i < b->node->n_in; i++)
     if (has_input(b, i)) {

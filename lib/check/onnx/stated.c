@@ -372,3 +372,28 @@ lower_one_hot(builder *b)
       inner_node(b, "Gather", 2, (value[]){*values, list_of(b, n * (size_t)depth, which)}, inner_whole("axis", 0));
   b->out = inner_node(b, "Reshape", 2, (value[]){flat, list_of(b, rank, shape)}, NULL);
 }
+
+/* The attribute's floats: one for each of the features, or one for all. */
+static value
+numbers_by_feature(const builder *b, const char *name, size_t features)
+{
+  const tensor *t = find_attribute(b, name);
+  need(t != NULL && t->real && t->odd == NULL && (t->count == 1 || t->count == features),
+       "offset or scale is no list of a number for each feature, or of one for all");
+  value v = made_numbers(b, 1, &t->count);
+  for (size_t i = 0; i < t->count; i++)
+    mpq_set(&v.constant->value[i], &t->value[i]);
+  return v;
+}
+
+/* Each feature, on the last of one or two axes, less its offset, times its scale. */
+void
+lower_scaler(builder *b)
+{
+  size_t dims[MAX_RANK], rank = run_axes(b, 0, dims);
+  need(rank == 1 || rank == 2, "its input has not one or two axes");
+  value offset = numbers_by_feature(b, "offset", dims[rank - 1]),
+        scale = numbers_by_feature(b, "scale", dims[rank - 1]);
+  need(offset.count == scale.count, "offset and scale have different numbers of entries");
+  b->out = with(b, "Mul", with(b, "Sub", b->in[0], offset), scale);
+}

@@ -18,4 +18,6 @@ void lower_running_activation(builder *b);
 void lower_product_over(builder *b, size_t n, const long *axes);
 void lower_one_hot(builder *b); /* OneHot */
 
+void lower_scaler(builder *b); /* Scaler */
+
 #endif

@@ -2,6 +2,7 @@
 #include "check/onnx/take.h"
 #include "check/base/allocate.h"
 #include "check/onnx/inner.h"
+#include "check/onnx/integers.h"
 #include "check/onnx/jump.h"
 #include "check/onnx/lift.h"
 
@@ -40,7 +41,7 @@ static size_t
 place_along(const builder *b, size_t i, size_t length)
 {
   const value *list = &b->in[1];
-  long j = whole_entry(b, list->constant, list->map[i]);
+  long j = whole_entry(b, numbers_of(b, list), list->map[i]);
   j += j < 0 ? (long)length : 0;
   need(j >= 0 && (size_t)j < length, "an index is out of range");
   return (size_t)j;
@@ -217,7 +218,7 @@ lower_gather(builder *b)
   }
   size_t axis = axis_of(b, whole_attribute(b, "axis", 0), x->rank), length = x->dims[axis];
   need(!x->negated, "entries of a negated constant are taken");
-  need(list->constant != NULL && !list->constant->real, "the indices are no constant integers");
+  need(numbers_of(b, list) != NULL, "the indices are no constant integers, and no words of a single run");
   if (on_batch(b, x, axis) && x->inner > 0) {
     put_of_samples(b, axis);
     return;

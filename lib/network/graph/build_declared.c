@@ -1,4 +1,6 @@
-/* Has every value of a graph that is built the shape that its file declares for it? */
+/* Has every value of a graph that is built the shape that its file declares for it? The output may have another: runtimes compute it all the
+ * same, and only warn. */
+#include "base/text.h"
 #include "network/graph/build.h"
 #include "op/axes.h"
 
@@ -92,10 +94,11 @@ check_shape(const clarke_builder *b, const clarke_model_port *port, size_t value
     return CLARKE_OK;
   clarke_port_describe(port, said, sizeof said);
   describe(is, sizeof is, b->g, &a);
-  return clarke_fail(err, CLARKE_EINPUT, "%s: %s '%s' is declared with shape (%s), and has (%s): %s", b->m->file,
-                     output ? "output" : "value", port->name, said, is,
-                     output ? "declare the shape that it has, or none"
-                            : "take it out of the file's value_info or inputs, or declare what it is");
+  if (!output)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: value '%s' is declared with shape (%s), and has (%s): take it out of the file's value_info or "
+                       "inputs, or declare what it is", b->m->file, port->name, said, is);
+  b->g->declared = clarke_text_print("output '%s' is declared with shape (%s), and has (%s)", port->name, said, is);
+  return b->g->declared != NULL ? CLARKE_OK : clarke_no_memory(err);
 }
 
 clarke_status

@@ -54,6 +54,7 @@ clarke_graph_clear(clarke_graph *g)
   free(g->values);
   free(g->parameters);
   free(g->file);
+  free(g->declared);
   clarke_kept_free(g->kept);
   clarke_graph_init(g);
 }
@@ -374,7 +375,7 @@ clarke_status
 clarke_graph_check_wrt(const clarke_graph *g, clarke_error *err)
 {
   const char *name[MOST_OFFERED];
-  char list[384] = "";
+  char list[680] = "";
   size_t found, told = 0, at = 0;
 
   if (clarke_graph_wrt_count(g) > 0)
