@@ -4,6 +4,7 @@
 #include "network/pass/window.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* By value, features x columns: may the loss have a derivative by the entry? */
 typedef struct {
@@ -38,16 +39,38 @@ scale_back(const reach *r, const clarke_step *s, size_t f, size_t j)
     hand(r, &s->in[0], clarke_operand_entry(&s->in[0], f), j);
 }
 
+/* At a place of a block, all that the rows of W whose entries count take. */
 static void
-dense_back(const reach *r, const clarke_step *s, size_t f, size_t j)
+dense_back_column(const reach *r, const clarke_step *s, const double *w, size_t b, size_t place, size_t j, bool *taken)
 {
   const clarke_dense *d = &s->dense;
-  const size_t b = f / d->repeat / d->outer, o = f / d->repeat % d->outer;
-  const double *w = r->f->g->values[d->weight].real + (d->grouped ? b * d->outer * d->inner : 0);
+  size_t left = d->inner;
 
-  for (size_t i = 0; i < d->inner; i++)
-    if (w[d->transposed ? i * d->outer + o : o * d->inner + i] != 0)
-      hand(r, &s->in[0], (b * d->inner + i) * d->repeat + f % d->repeat, j);
+  memset(taken, false, d->inner * sizeof *taken);
+  for (size_t o = 0; o < d->outer && left > 0; o++) {
+    if (!r->counts[s->out][((b * d->outer + o) * d->repeat + place) * r->n + j])
+      continue;
+    for (size_t i = 0; i < d->inner; i++)
+      if (!taken[i] && w[d->transposed ? i * d->outer + o : o * d->inner + i] != 0) {
+        taken[i] = true;
+        left--;
+        hand(r, &s->in[0], (b * d->inner + i) * d->repeat + place, j);
+      }
+  }
+}
+
+static bool
+dense_back(const reach *r, const clarke_step *s)
+{
+  const clarke_dense *d = &s->dense;
+  bool *taken = malloc((d->inner + 1) * sizeof *taken);
+
+  for (size_t b = 0; b < d->blocks && taken != NULL; b++)
+    for (size_t place = 0; place < d->repeat; place++)
+      for (size_t j = 0; j < r->n; j++)
+        dense_back_column(r, s, r->f->g->values[d->weight].real + (d->grouped ? b * d->outer * d->inner : 0), b, place, j, taken);
+  free(taken);
+  return taken != NULL;
 }
 
 /* A touched kink may have any slope. */
@@ -96,7 +119,7 @@ product_back(const reach *r, const clarke_step *s, size_t f, size_t j)
 }
 
 static void (*const of_kind[CLARKE_STEP_KINDS])(const reach *r, const clarke_step *s, size_t f, size_t j) = {
-  [CLARKE_GATHER] = sum_back, [CLARKE_SUM] = sum_back, [CLARKE_SCALE] = scale_back, [CLARKE_DENSE] = dense_back,
+  [CLARKE_GATHER] = sum_back, [CLARKE_SUM] = sum_back, [CLARKE_SCALE] = scale_back,
   [CLARKE_PIECEWISE] = piecewise_back, [CLARKE_ANALYTIC] = smooth_back,
   [CLARKE_MAX] = max_back, [CLARKE_PRODUCT] = product_back,
 };
@@ -132,6 +155,8 @@ step_back(const reach *r, const clarke_step *s)
 {
   if (s->kind == CLARKE_SOFTMAX || s->kind == CLARKE_NORMALIZE)
     return groups_back(r, s);
+  if (s->kind == CLARKE_DENSE)
+    return dense_back(r, s);
   for (size_t e = 0; e < r->f->g->values[s->out].count * r->n; e++)
     if (r->counts[s->out][e])
       of_kind[s->kind](r, s, e / r->n, e % r->n);

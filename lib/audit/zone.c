@@ -1,6 +1,7 @@
 #include "audit/zone.h"
 
 #include "audit/direction.h"
+#include "audit/effect.h"
 #include "audit/loose.h"
 #include "audit/touch_row.h"
 #include "base/stop.h"
@@ -474,11 +475,27 @@ untouched(clarke_zone_found *z, bool ties, clarke_error *err)
   return CLARKE_OK;
 }
 
+/* *reached: may the loss have a derivative by what a touch that moves computes, or by a loose window, which is not asked? Where no way leads from
+ * there to the loss nothing is met, and no derivative needs to be computed. */
+static clarke_status
+may_meet(bool *reached, const search *w, clarke_error *err)
+{
+  const size_t n = w->q->replay->n_touches;
+  bool *effect = malloc((n + 1) * sizeof *effect);
+  clarke_status status = effect != NULL ? clarke_effect_find(effect, w->q, err) : clarke_no_memory(err);
+
+  *reached = w->loose.any;
+  for (size_t k = 0; k < n && status == CLARKE_OK; k++)
+    *reached = *reached || (effect[k] && !w->flat[k]);
+  free(effect);
+  return status;
+}
+
 clarke_status
 clarke_zone_find(clarke_zone_found *z, const clarke_question *q, bool ties, clarke_error *err)
 {
   search w;
-  bool moving = false;
+  bool moving = false, reached = false;
   clarke_status status;
 
   clarke_zone_clear(z);
@@ -491,8 +508,10 @@ clarke_zone_find(clarke_zone_found *z, const clarke_question *q, bool ties, clar
   if (status == CLARKE_OK)
     status = mark(&w, &moving, err);
   if (status == CLARKE_OK && moving)
+    status = may_meet(&reached, &w, err);
+  if (status == CLARKE_OK && reached)
     status = clarke_columns_init(&w.columns, q, w.base, err);
-  if (status == CLARKE_OK && moving)
+  if (status == CLARKE_OK && reached)
     status = meet_from_loss(&w, err);
   if (status == CLARKE_OK)
     status = follow_all(z, &w, err);

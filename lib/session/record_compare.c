@@ -67,15 +67,19 @@ collect_recorded(work *w)
 
 /* --- the exact pass and its bounds --- */
 
+/* Certified nodes leave something to say of entries without a bound, too; else these are not followed. */
 static clarke_status
 run_back(work *w)
 {
   const clarke_graph *g = &w->s->graph;
+  const double scale = clarke_up_rational(w->r->step->scale);
   clarke_status status = clarke_loss_seed(&w->grad[g->output], &w->s->question.loss, &w->pass, NULL, w->err);
 
-  if (status != CLARKE_OK)
-    return status;
-  return clarke_reverse_run(w->grad, &w->pass, &w->slopes, CLARKE_NONE, clarke_gradient_sink, w->gradient, w->err);
+  if (status == CLARKE_OK && w->nodes == NULL)
+    return clarke_roundoff_backward_along(w->bound, w->gradient, &w->rounded, w->grad, scale, w->err);
+  if (status == CLARKE_OK)
+    status = clarke_reverse_run(w->grad, &w->pass, &w->slopes, CLARKE_NONE, clarke_gradient_sink, w->gradient, w->err);
+  return status == CLARKE_OK ? clarke_roundoff_backward(w->bound, &w->rounded, w->grad, scale, w->err) : status;
 }
 
 /* A slope takes the record's place of AD's at the exact argument. */
@@ -140,9 +144,7 @@ run_bounds(work *w)
   clarke_roundoff_reroute(b);
   if (w->turned != NULL)
     status = turn_slopes(w);
-  if (status == CLARKE_OK)
-    status = run_back(w);
-  return status == CLARKE_OK ? clarke_roundoff_backward(w->bound, b, w->grad, clarke_up_rational(w->r->step->scale), w->err) : status;
+  return status == CLARKE_OK ? run_back(w) : status;
 }
 
 /* --- the comparison --- */

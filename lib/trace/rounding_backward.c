@@ -3,7 +3,9 @@
 
 #include "trace/rounding_back_step.h"
 #include "trace/rounding_loss.h"
+#include "trace/rounding_lost.h"
 #include "network/derive/reverse.h"
+#include "network/derive/sink.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -72,6 +74,8 @@ clarke_roundback_target(const clarke_roundback *b, size_t value)
   const clarke_value *v = &b->g->values[value];
   clarke_rounding_sum *s = &b->sum[value];
 
+  if (b->lost != NULL && b->lost[value])
+    return NULL;
   if (!v->constant && b->carries[value] && !clarke_rounding_sum_init(s, v->count * b->n)) {
     *b->lacking = true;
     clarke_rounding_sum_clear(s);
@@ -95,9 +99,10 @@ clarke_roundback_clear(clarke_roundback *b)
   free(b->reads);
   free(b->carries);
   free(b->lacking);
+  free(b->lost);
   b->reads = NULL;
   b->sum = NULL;
-  b->carries = b->lacking = NULL;
+  b->carries = b->lacking = b->lost = NULL;
 }
 
 /* The sizes of the gradient at work, and what they are off by. */
@@ -129,7 +134,10 @@ clarke_roundback_step(clarke_roundback *b, size_t i, const double *known, clarke
     status = clarke_roundback_target(b, out) != NULL ? CLARKE_OK : clarke_no_memory(err);
     if (status == CLARKE_OK) {
       measure(b, &b->sum[out], known);
-      status = clarke_roundback_rule(b, err);
+      if (b->lost != NULL && clarke_roundback_is_lost(b))
+        clarke_roundback_lose(b, i);
+      else
+        status = clarke_roundback_rule(b, err);
     }
     if (status == CLARKE_OK && clarke_roundback_lacks(b))
       status = clarke_no_memory(err);
@@ -173,6 +181,18 @@ clarke_roundback_fold(clarke_rounding_sum *to, size_t count, const clarke_roundb
   to->terms += (double)meet * s->terms;
 }
 
+/* A constant's part in its parameter's sum. */
+static void
+join(clarke_rounding_sum *whole, size_t count, const clarke_roundback *b, size_t value)
+{
+  const clarke_value *v = &b->g->values[value];
+
+  if (b->sum[value].error != NULL)
+    clarke_roundback_fold(whole, count, b, value, v->origin);
+  for (size_t f = 0; b->lost != NULL && b->lost[value] && f < v->count; f++)
+    whole->error[v->origin != NULL ? v->origin[f] : f] = INFINITY;
+}
+
 static clarke_status
 finish_parameter(double **bound, const clarke_roundback *b, size_t q, clarke_error *err)
 {
@@ -184,11 +204,22 @@ finish_parameter(double **bound, const clarke_roundback *b, size_t q, clarke_err
   if (*bound == NULL || !clarke_rounding_sum_init(&whole, count))
     status = clarke_no_memory(err);
   for (size_t v = 0; v < b->g->n_values && status == CLARKE_OK; v++)
-    if (b->g->values[v].constant && b->g->values[v].parameter == q && b->sum[v].error != NULL)
-      clarke_roundback_fold(&whole, count, b, v, b->g->values[v].origin);
+    if (b->g->values[v].constant && b->g->values[v].parameter == q)
+      join(&whole, count, b, v);
   for (size_t e = 0; e < count && status == CLARKE_OK; e++)
     (*bound)[e] = clarke_roundback_bound(b, &whole, e, CLARKE_ROUNDBACK_SPARE_NORMALIZED);
   clarke_rounding_sum_clear(&whole);
+  return status;
+}
+
+static clarke_status
+finish(double **bound, const clarke_roundback *b, clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+
+  for (size_t q = 0; q < b->g->n_parameters && status == CLARKE_OK; q++)
+    if (b->g->parameters[q].wrt)
+      status = finish_parameter(&bound[q], b, q, err);
   return status;
 }
 
@@ -204,9 +235,63 @@ clarke_roundoff_backward(double **bound, clarke_roundoff *r, const clarke_matrix
   for (size_t i = g->n_steps; i-- > 0 && status == CLARKE_OK;)
     if (grad[g->steps[i].out].rows > 0)
       status = clarke_roundback_step(&b, i, NULL, err);
-  for (size_t q = 0; q < g->n_parameters && status == CLARKE_OK; q++)
-    if (g->parameters[q].wrt)
-      status = finish_parameter(&bound[q], &b, q, err);
+  if (status == CLARKE_OK)
+    status = finish(bound, &b, err);
   clarke_roundback_clear(&b);
+  return status;
+}
+
+/* --- beside the exact pass --- */
+
+typedef struct {
+  clarke_roundback back;
+  clarke_matrix *grad, *gradient; /* by value, by parameter */
+} along;
+
+static clarke_status
+add_gradient(void *context, const clarke_forward *f, const clarke_step *step, size_t operand, const clarke_matrix *g, clarke_error *err)
+{
+  return clarke_gradient_sink(((along *)context)->gradient, f, step, operand, g, err);
+}
+
+/* Has what the step hands on bounds? They are made here. Where all that came to some of its entries was lost on its way, the others are 0. */
+static clarke_status
+bound_step(bool *on, void *context, size_t i, clarke_error *err)
+{
+  along *a = context;
+  clarke_roundback *b = &a->back;
+  const size_t out = b->g->steps[i].out;
+  clarke_status status = CLARKE_OK;
+
+  if (b->lost[out])
+    clarke_roundback_lose(b, i);
+  else if (!*on && b->sum[out].error != NULL) {
+    status = clarke_matrix_resize(&a->grad[out], b->g->values[out].count, b->n, 1, err);
+    *on = true;
+  }
+  if (status == CLARKE_OK && *on && !b->lost[out])
+    status = clarke_roundback_step(b, i, NULL, err);
+  *on = *on && !b->lost[out];
+  return status;
+}
+
+clarke_status
+clarke_roundoff_backward_along(double **bound, clarke_matrix *gradient, clarke_roundoff *r, clarke_matrix *grad, double scale,
+                               clarke_error *err)
+{
+  along a = {.grad = grad, .gradient = gradient};
+  clarke_status status = clarke_roundback_begin(&a.back, r, grad, scale, false, err);
+
+  if (status == CLARKE_OK)
+    a.back.lost = calloc(r->f->g->n_values + 1, sizeof *a.back.lost);
+  if (status == CLARKE_OK && a.back.lost == NULL)
+    status = clarke_no_memory(err);
+  if (status == CLARKE_OK) {
+    clarke_roundback_seed(&a.back);
+    status = clarke_reverse_asked(grad, r->f, r->slopes, bound_step, add_gradient, &a, err);
+  }
+  if (status == CLARKE_OK)
+    status = finish(bound, &a.back, err);
+  clarke_roundback_clear(&a.back);
   return status;
 }

@@ -26,6 +26,7 @@ typedef struct {
   size_t n;
   size_t *reads;             /* room for a count by entry of any value */
   bool *carries, *lacking;   /* by value: does a gradient go on to it? One: has memory run out? */
+  bool *lost;                /* by value: has no entry of its gradient a bound? Then it has no sums either. NULL: it is not asked */
   clarke_rounding_sum *sum;  /* by value: of activations, from the first step that adds to it up to its own; and of constants in wrt, in their
                               * own entries */
   const clarke_step *s;      /* the step at work, */

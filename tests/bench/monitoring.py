@@ -5,7 +5,8 @@
 
 prints a table. For each network: the plain step; the same under torch.autograd.detect_anomaly; with a hook that counts arguments of ReLU at 0 and
 tied windows above 0; and with clarke.monitor, of every N-th step. Time is the processor's, of one thread: the training's thread alone, and all
-threads and processes that answer, too. Of each the mean over the steps. Where a watched step waits for answers, the processor's caches are others' in
+threads and processes that answer, too. Of each the mean over the steps of a round, and the least of the rounds: other programs take the caches. A
+program's first three watched steps, which are seen in other ways, are told by themselves. Where a watched step waits for answers, the processor's caches are others' in
 the meantime: a row has the plain step after a pause as long.
 """
 import argparse
@@ -69,7 +70,7 @@ class Counts:
             hook.remove()
 
 
-def steps(net, x, n, block=None, pause=0.0):
+def steps(net, x, n, block=None, pause=0.0, ends=False):
     """Seconds of the training's thread, and of all, a step; and those that the thread waited for others."""
     y, optimizer = torch.arange(len(x)) % 10, torch.optim.SGD(net.parameters(), lr=.01)
     thread, all_, clock = time.thread_time(), whole(), time.perf_counter()
@@ -85,7 +86,7 @@ def steps(net, x, n, block=None, pause=0.0):
         optimizer.step()
     own = time.thread_time() - thread
     waited = time.perf_counter() - clock - own
-    if hasattr(block, "close"):
+    if ends:
         said = block.close()
         assert said["unanswered"] == 0, said
     return own / n, (whole() - all_) / n, waited / n
@@ -101,7 +102,7 @@ def measure(name, make, o):
     quick = name.startswith("MLP")
     n = o.rounds * (50 if quick else 4)
     steps(net, x, 2)
-    plain = min(steps(net, x, n)[0] for _ in range(2))
+    plain = min(steps(net, x, n)[0] for _ in range(5))
     row(f"{name}: plain", (plain, plain), plain)
     with torch.autograd.detect_anomaly(check_nan=True):
         row("detect_anomaly", steps(net, x, n), plain)
@@ -110,9 +111,13 @@ def measure(name, make, o):
     counts.remove()
     for every in o.every:
         with tempfile.TemporaryDirectory() as folder:
-            watched = max(every, n // every * every) if every > 1 else o.rounds * (5 if quick else 2)
-            found = steps(net, x, watched, clarke.monitor(net, folder, every=every, options=("--threads", "1")))
+            watched = max(every, n // every * every) if every > 1 else o.rounds * (8 if quick else 2)
+            watch = clarke.monitor(net, folder, every=every, options=("--threads", "1"))
+            first = steps(net, x, 3 * every, watch)
+            rounds = [steps(net, x, watched, watch, ends=i == 0) for i in reversed(range(5))]
+            found = min(r[0] for r in rounds), sum(r[1] for r in rounds) / len(rounds), min(r[2] for r in rounds)
             row(f"monitored, every {every}", found, plain)
+            row("its first three watched steps" if every == 1 else f"the first {3 * every} steps", first, plain)
         if every == 1:
             row(f"plain, each after a pause of {1000 * found[2]:.3g} ms", steps(net, x, min(n, watched), pause=found[2]), plain)
 

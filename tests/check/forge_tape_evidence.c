@@ -624,20 +624,44 @@ both(answer a, answer b)
   return a == NO || b == NO ? NO : a == YES && b == YES ? YES : UNKNOWN;
 }
 
-/* The leaf of a path on which all have sides, or not. Is it separated? */
+/* Is it separated from what these sides make, and from all sides of those sites that are open? */
 static answer
-say_leaf(scene *s, const int *side, bool whole)
+is_apart(const scene *s, const int *side, const bool *open, size_t k)
 {
   double g[TAPE_WEIGHTS];
+  int other[MOST_SPOTS];
 
-  say(s, "leaf\n");
-  if (!whole)
-    return UNKNOWN;
+  while (k < s->n && !open[k])
+    k++;
+  if (k < s->n) {
+    const spot *at = &s->truth.spot[s->site[k].spot];
+
+    memcpy(other, side, sizeof other);
+    for (int i = 0; i < (at->window ? (int)TAPE_WIDTH : 2); i++) {
+      other[s->site[k].spot] = i;
+      if ((!at->window || at->tied[i]) && is_apart(s, other, open, k + 1) != YES)
+        return NO;
+    }
+    return YES;
+  }
   truth_gradient(&s->truth, side, g);
   return (s->v[0] == 0 && s->v[1] == 0 && s->v[2] == 0) || along(g, s->v) < along(s->truth.ad, s->v) ? YES : NO;
 }
 
 /* From site k on. Is it right, as far as these numbers tell? */
+/* The leaf of a path on which sites from k on have no sides. Is it separated? That of a family is where it is from all of it, no kink
+ * being behind another; else it is not told. */
+static answer
+say_leaf(scene *s, const int *side, size_t k, bool families)
+{
+  bool open[MOST_SPOTS];
+
+  say(s, "leaf\n");
+  for (size_t i = 0; i < s->n; i++)
+    open[i] = i >= k;
+  return k < s->n && !families ? UNKNOWN : is_apart(s, side, open, 0);
+}
+
 static answer
 say_tree(scene *s, int *side, size_t k, bool families, const bool *led)
 {
@@ -651,7 +675,7 @@ say_tree(scene *s, int *side, size_t k, bool families, const bool *led)
   while (k < s->n && led[k])
     k++;
   if (k == s->n || one_in(s, families ? 6 : 40))
-    return say_leaf(s, side, k == s->n);
+    return say_leaf(s, side, k, families);
   const site *at = &s->site[k];
   const spot *sp = &s->truth.spot[at->spot];
   const int before = side[at->spot];
@@ -769,8 +793,15 @@ forge_bound(scene *s)
   if (one_in(s, 2))
     say_together(s, side, -1, led, leads);
   say(s, "tree\n");
-  say_tree(s, side, 0, true, led);
-  return UNKNOWN;
+  const answer right = say_tree(s, side, 0, true, led);
+  for (size_t k = 0; k < s->truth.n_spots; k++) {
+    if (k < s->n && led[k])
+      return UNKNOWN;
+    for (size_t j = 0; j < s->truth.n_spots; j++)
+      if (truth_behind(&s->truth, k, j))
+        return UNKNOWN;
+  }
+  return s->truth.rounded || s->truth.curved ? UNKNOWN : right;
 }
 
 answer

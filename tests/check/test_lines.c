@@ -127,6 +127,34 @@ make_twice(plain_tape *t)
   st->term[0][2].coef = 0;
 }
 
+/* relu(w0) + 3 relu(-w0) */
+static void
+make_slant(plain_tape *t)
+{
+  make_twice(t);
+  t->step[3].term[0][1].coef = 3;
+}
+
+/* relu(w0) - relu(-w0) - relu(-2 w0) + relu(2 w0), in an order of its own: kinks at a w0. */
+static void
+make_four(plain_tape *t, const double *a)
+{
+  begin(t);
+  plain_step *st = &t->step[1];
+  st->n = 4;
+  for (size_t f = 0; f < 4; f++) {
+    st->term[f][0] = (plain_term){a[f], 0, 0, 0};
+    st->term[f][1] = (plain_term){0, 0, 0, 0};
+  }
+  add_relu(t, 4);
+  st = add(t, PLAIN_SUM, 1, 4);
+  for (size_t f = 0; f < 4; f++)
+    st->term[0][f].coef = a[f] > 0 ? 1 : -1;
+}
+
+static void make_by_turns(plain_tape *t) { make_four(t, (const double[]){1, 2, -1, -2}); }
+static void make_halves(plain_tape *t) { make_four(t, (const double[]){1, -1, -2, 2}); }
+
 /* relu(w0 + w1^2) - relu(-w0): both are above 0 between -w1^2 and 0. */
 static void
 make_curved(plain_tape *t)
@@ -137,8 +165,8 @@ make_curved(plain_tape *t)
   st = add(t, PLAIN_SUM, 2, 2);
   for (size_t f = 0; f < 2; f++)
     st->term[f][0] = (plain_term){f == 0 ? 1 : -1, -1, 1, 0};
-  st->term[1][1].coef = 0;
-  st->term[0][1].from = st->term[1][1].from = 0;
+  st->term[1][1] = (plain_term){0, -1, -1, 0};
+  st->term[0][1].from = 0;
   add_relu(t, 2);
   add(t, PLAIN_SUM, 1, 2)->term[0][1].coef = -1;
 }
@@ -154,6 +182,178 @@ make_factor(plain_tape *t)
     st->term[f][0] = (plain_term){f == 0 ? 1 : -1, 1, 1, 0};
   add_relu(t, 2);
   add(t, PLAIN_SUM, 1, 2)->term[0][1].coef = -1;
+}
+
+/* relu(z) - relu(-z), z = w0 + w1^2. */
+static void
+make_opposite(plain_tape *t)
+{
+  make_curved(t);
+  plain_step *st = &t->step[3];
+  st->n = 1;
+  t->n_steps = 4;
+  st = add(t, PLAIN_SUM, 2, 1);
+  st->term[0][0].from = st->term[1][0].from = 0;
+  st->term[1][0].coef = -1;
+  add_relu(t, 2);
+  add(t, PLAIN_SUM, 1, 2)->term[0][1].coef = -1;
+}
+
+/* Kinks at -w0 and w0 + w1^2. */
+static void
+make_curved_second(plain_tape *t)
+{
+  make_curved(t);
+  plain_term one[TAPE_WIDTH];
+  memcpy(one, t->step[3].term[0], sizeof one);
+  memcpy(t->step[3].term[0], t->step[3].term[1], sizeof one);
+  memcpy(t->step[3].term[1], one, sizeof one);
+}
+
+/* Kinks at w1 and 2 w1. */
+static void
+make_second_alone(plain_tape *t)
+{
+  make_two(t);
+  for (size_t f = 0; f < 2; f++)
+    for (size_t i = 0; i < 2; i++)
+      t->step[1].term[f][i] = (plain_term){i == 0 ? 1 + (double)f : 0, 1, 0, 0};
+}
+
+/* max(w0, -w0) + max(w1, -w1) */
+static void
+make_apart_ties(plain_tape *t)
+{
+  begin(t);
+  plain_step *st = &t->step[1];
+  st->n = 4;
+  for (size_t f = 0; f < 4; f++)
+    for (size_t i = 0; i < 2; i++)
+      st->term[f][i] = (plain_term){i > 0 ? 0 : f % 2 == 0 ? 1 : -1, (int)f / 2, 0, 0};
+  st = add(t, PLAIN_LARGEST, 2, 2);
+  st->op = 1;
+  for (size_t f = 0; f < 2; f++)
+    for (size_t i = 0; i < 2; i++)
+      st->term[f][i].from = (int)(2 * f + i);
+  add(t, PLAIN_SUM, 1, 2);
+}
+
+/* max(w0, w1) + relu(w0) */
+static void
+make_tie_first(plain_tape *t)
+{
+  begin(t);
+  add(t, PLAIN_LARGEST, 1, 2)->op = 1;
+  add_relu(t, 1);
+  t->step[3].term[0][0].step = 1;
+  plain_step *st = add(t, PLAIN_SUM, 1, 2);
+  for (size_t i = 0; i < 2; i++)
+    st->term[0][i] = (plain_term){1, -1, 2 + (int)i, 0};
+}
+
+/* The largest of w0 + w1^2 and -w0, or of -w0 and w0 + w1^2, twice. */
+static void
+make_curved_ties(plain_tape *t, bool turned)
+{
+  make_curved(t);
+  t->n_steps = 4;
+  plain_step *st = add(t, PLAIN_LARGEST, 2, 2);
+  st->op = 1;
+  for (size_t f = 0; f < 2; f++)
+    for (size_t i = 0; i < 2; i++)
+      st->term[f][i].from = turned ? 1 - (int)i : (int)i;
+  add(t, PLAIN_SUM, 1, 2);
+}
+
+static void make_curved_first(plain_tape *t) { make_curved_ties(t, false); }
+static void make_curved_last(plain_tape *t) { make_curved_ties(t, true); }
+
+/* The largest of w0 + e and e, or of e and w0 + e: the number is not rational. */
+static void
+make_irrational(plain_tape *t, size_t first)
+{
+  begin(t);
+  t->n_steps = 1;
+  add(t, PLAIN_EXP, 1, 1);
+  plain_step *st = add(t, PLAIN_SUM, 2, 2);
+  for (size_t f = 0; f < 2; f++) {
+    st->term[f][0] = (plain_term){1, -1, 1, 0};
+    st->term[f][1] = (plain_term){f == first, 0, 0, 0};
+    if (f != first)
+      st->term[f][1] = (plain_term){0, -1, 1, 0};
+  }
+  add(t, PLAIN_LARGEST, 1, 2)->op = 1;
+  add(t, PLAIN_SUM, 1, 1);
+}
+
+static void make_irrational_first(plain_tape *t) { make_irrational(t, 0); }
+static void make_irrational_last(plain_tape *t) { make_irrational(t, 1); }
+
+/* The largest of w1 w0, -w1 w0 and maybe w1 w0 / 2 at w1 = 1, and of twice that. */
+static void
+make_factor_ties(plain_tape *t, size_t n)
+{
+  begin(t);
+  t->w[1] = 1;
+  plain_step *st = add(t, PLAIN_SUM, 3, 1);
+  for (size_t f = 0; f < 3; f++)
+    st->term[f][0] = (plain_term){f == 0 ? 1 : f == 1 ? -1 : 0.5, 1, 1, 0};
+  add(t, PLAIN_LARGEST, 1, n)->op = 1;
+  st = add(t, PLAIN_SUM, 3, 1);
+  for (size_t f = 0; f < 3; f++)
+    st->term[f][0] = (plain_term){2, -1, 2, (int)f};
+  st = add(t, PLAIN_LARGEST, 1, n);
+  st->op = 1;
+  st = add(t, PLAIN_SUM, 1, 2);
+  st->term[0][0] = (plain_term){1, -1, 3, 0};
+  st->term[0][1] = (plain_term){1, -1, 5, 0};
+}
+
+static void make_factor_two(plain_tape *t) { make_factor_ties(t, 2); }
+static void make_factor_three(plain_tape *t) { make_factor_ties(t, 3); }
+
+/* The largest of e w0, -e w0 and maybe e w0 / 2, and of twice that: the rows are not rational. */
+static void
+make_exp_ties(plain_tape *t, size_t n)
+{
+  make_factor_ties(t, n);
+  t->w[1] = 0;
+  t->step[1] = t->step[0];
+  t->step[1].kind = PLAIN_EXP;
+  t->step[1].width = 1;
+  t->step[1].term[0][0] = (plain_term){1, -1, 0, 0};
+  for (size_t f = 0; f < 3; f++)
+    t->step[2].term[f][0].w = 0;
+}
+
+static void make_exp_two(plain_tape *t) { make_exp_ties(t, 2); }
+static void make_exp_ranks(plain_tape *t) { make_exp_ties(t, 3); }
+
+/* Kinks at w1 w0 and 2 w1 w0, w1 = 1. */
+static void
+make_factor_kinks(plain_tape *t)
+{
+  make_factor(t);
+  t->step[2].term[1][0].coef = 2;
+}
+
+/* Kinks at w0 + w1 and w0 + 2 w1. */
+static void
+make_oblique(plain_tape *t)
+{
+  make_two(t);
+  for (size_t f = 0; f < 2; f++) {
+    t->step[1].term[f][0] = (plain_term){1, 0, 0, 0};
+    t->step[1].term[f][1] = (plain_term){1 + (double)f, 1, 0, 0};
+  }
+}
+
+/* Kinks at w0 - w0 and w1. */
+static void
+make_cancelled(plain_tape *t)
+{
+  make_two(t);
+  t->step[1].term[0][1] = (plain_term){-1, 0, 0, 0};
 }
 
 /* max(w0, -w0, w1) - max(-w0, w0): the first ones make its derivative 2 by w0, which is 1 at most. */
@@ -362,8 +562,36 @@ static void label_ignored(point *p) { labels(p, -100, -100); }
 static void label_real(point *p) { labels(p, 0, 0); ((tensor *)p->target)->real = true; }
 static void label_row(point *p) { target(p, 2, 1, 1)->real = false; }
 static void in_time(point *p) { p->net->steps[2].turn = 3; }
+static void turned(point *p) { p->net->steps[4].turned = true; }
 static void at_first(point *p) { p->net->steps[2].turn = 1; }
 static void named(point *p) { p->net->steps[2].name = "here"; }
+/* The largest of w0, 2 w0, 3 w0, ... */
+static void
+many_options(point *p, size_t n)
+{
+  for (size_t s = 1; s < 3; s++) {
+    step *st = &p->net->steps[s];
+
+    st->n = s == 1 ? n : 1;
+    st->width = s == 1 ? 1 : n;
+    st->n_factors = st->n_sources = n;
+    st->factors = allocate(n, sizeof *st->factors);
+    st->sources = allocate(n, sizeof *st->sources);
+    st->factor_row = allocate(n, sizeof(size_t));
+    st->source_row = allocate(n, sizeof(size_t));
+    for (size_t i = 0; i < n; i++) {
+      rational *coef = rationals(1);
+
+      mpq_set_ui(coef, s == 1 ? i + 1 : 1, 1);
+      st->factors[i] = (factor){coef, s == 1 ? p->net->tensors[0] : NULL, 0};
+      st->sources[i] = (source){s - 1, s == 1 ? 0 : i};
+      st->factor_row[i] = st->source_row[i] = s == 1 ? i : 0;
+    }
+  }
+}
+
+static void many(point *p) { many_options(p, 27); }
+static void as_many(point *p) { many_options(p, 26); }
 static void output_cube(point *p) { labels(p, 0, 0); p->net->rank = 3; p->net->dims[2] = 1; }
 static void other_is_none(point *p) { p->net->tensors[1]->weight = false; }
 static void none_is(point *p) { p->net->tensors[0]->weight = p->net->tensors[1]->weight = false; }
@@ -569,6 +797,9 @@ static const lined inside[] = {
    CELL("1", "++") MOVE("w at 0 1"), "not rational"}, /* a cell of weight 0 is one, too */
   {make_exp_tie, NULL, WHO("sum", "w") RELU("1/2") "tie ReduceMax mean\n" TWO HULL("2") CELL("1/2", "+a") MOVE("w at 0 1")
    CELL("1/2", "-b") MOVE("w at 0 -1"), NULL},
+  {make_exp_three, NULL, WHO("sum", "w") RELU("1/2") "tie ReduceMax mean\ntouched 3\n" HULL("4") CELL("1/3", "++a") MOVE("w at 0 2\nmove w at 1 1")
+   CELL("1/6", "-+b") MOVE("w at 0 -1\nmove w at 1 1") CELL("1/6", "+-c") MOVE("w at 0 1\nmove w at 1 -1") CELL("1/3", "--c")
+   MOVE("w at 0 -1\nmove w at 1 -1"), "not rational"},
   /* Each sum is off, and those of two of the window's options cancel with those of the kinks. */
   {make_exp_three, NULL, WHO("sum", "w") RELU("1/2") "tie ReduceMax mean\ntouched 3\n" HULL("4") CELL("1/3", "++a") MOVE("w at 0 2\nmove w at 1 1")
    CELL("1/4", "-+b") MOVE("w at 0 -1\nmove w at 1 1") CELL("1/12", "+-c") MOVE("w at 0 1\nmove w at 1 -1") CELL("1/3", "--c")
@@ -639,6 +870,9 @@ static const lined inside[] = {
 #define BY THREE "evidence separator\n"
 #define FORK BY V "tree\nbranch 0\nbranch 1\n"
 #define BOUND THREE "evidence bound\n"
+#define FOUR WHO("sum", "w") RELU("1") "touched 4\nevidence bound\n" V
+#define CURVED WHO("sum", "w") "tie ReduceMax first\ntouched 2\n"
+#define MANY WHO("sum", "w") "tie ReduceMax first\ntouched 1\n"
 #define TIES WHO("sum", "w") "tie ReduceMax first\ntouched 2\n"
 #define TIED_FORK TIES "evidence separator\n" V "tree\nbranch 0\nbranch 1\n"
 #define DEAD_TIES "dead 2\nu 0 b 1\nu 1 b 1\n"
@@ -686,6 +920,24 @@ static const lined outside[] = {
   {make_factor, NULL, SUM "evidence separator\n" V TREE, NULL},
   {make_factor, NULL, SUM "evidence bound\n" V TREE, NULL},
   {make_factor, NULL, SUM "evidence bound\n" V "opposite 0 1\ntree\nleaf\n", NULL},
+  {make_curved_first, NULL, CURVED "evidence separator\n" V "tree\nbranch 0\ndead 1\nu 0 b 1\n", "its argument is not affine"},
+  {make_curved_last, NULL, CURVED "evidence separator\n" V "tree\nbranch 0\ndead 1\nu 0 b 1\n", "its argument is not affine"},
+  {make_curved_first, NULL, CURVED "evidence bound\n" V "parallel 0 1\n", "touched kink 0 (node 4 '', feature 0, sample 0): its argument is not affine"},
+  {make_curved_last, NULL, CURVED "evidence bound\n" V "parallel 0 1\n", "touched kink 0 (node 4 '', feature 0, sample 0): its argument is not affine"},
+  {make_irrational_first, NULL, MANY "evidence separator\n" V "tree\nbranch 0\ndead 1\nu 0 b 1\n", "the combination of the derivatives is not zero"},
+  {make_irrational_last, NULL, MANY "evidence separator\n" V "tree\nbranch 0\ndead 1\nu 0 b 1\n", "the combination of the derivatives is not zero"},
+  {make_factor_two, NULL, CURVED "evidence bound\n" V "parallel 0 1\ntree\nleaf\n", "not separated"},
+  {make_factor_three, NULL, CURVED "evidence bound\n" V "parallel 0 1\n", "its argument is not affine"},
+  {make_factor_kinks, NULL, SUM "evidence bound\n" V "parallel 0 1\ntree\nleaf\n", "not separated"},
+  {make_oblique, NULL, SUM "evidence bound\n" V "parallel 0 1\n", "touched kink 1 (node 2 '', feature 1, sample 0) is not parallel to 0"},
+  {make_cancelled, NULL, SUM "evidence separator\n" V "tree\nbranch 0\ndead 1\nu 0 1\n", "its argument has derivative zero"},
+  {make_cancelled, NULL, SUM "evidence bound\n" V "parallel 0 1\n", "its argument has derivative zero"},
+  {make_leaky, NULL, WHO("sum", "w") "proxy PRelu 0 1\n" ONE "evidence separator\n" V "tree\nbranch 0\nbranch 1\ndead 2\nu 0 1\nu 1 1\n",
+   "the combination of the derivatives is not zero"},
+  {make_leaky, NULL, WHO("sum", "w") "proxy PRelu 0 1\n" ONE "evidence bound\n" V "tree\nbranch 0\nbranch 1\ndead 2\nu 0 1\nu 1 1\n",
+   "touched kink 1 (node 3 '', feature 0, sample 0): its argument is not affine"},
+  {make_window, many, MANY "evidence separator\n" V "tree\nbranch 0\n", "touched kink 0 (node 2 '', feature 0, sample 0) has more than 26 options"},
+  {make_window, as_many, MANY "evidence separator\n" V "tree\nbranch 0\nleaf\n", "AD's output is not separated from this cell"},
   /* bounds: in any order, and kinks that take their sides with others */
   {make_twice, NULL, BOUND V TREE, NULL},
   {make_twice, NULL, BOUND V "tree\nbranch 1\nbranch 0\ndead 2\nu 0 1\nu 1 1\nleaf\nbranch 0\nleaf\n" DEAD, NULL},
@@ -697,6 +949,34 @@ static const lined outside[] = {
   {make_twice, NULL, BOUND V "opposite 0 1\ntree\nbranch 1\nleaf\nleaf\n", "a branch on a touched kink after those above"},
   {make_twice, NULL, BOUND V "parallel 0 1\ntree\nleaf\n", "is not parallel to 0"},
   {make_twice, NULL, BOUND V "opposite 0 2\ntree\nleaf\n", "is not opposite to 0"},
+  {make_slant, NULL, WHO("sum", "w") RELU("2") "touched 3\nevidence bound\nv w 0 -1\nopposite 0 1\ntree\nleaf\n", NULL},
+  {make_slant, NULL, WHO("sum", "w") RELU("1") "touched 3\nevidence bound\nv w 0 -1\nopposite 0 1\ntree\nleaf\n", "not separated"},
+  {make_by_turns, NULL, FOUR "opposite 0 2\nopposite 1 3\ntree\nleaf\n", NULL},
+  {make_by_turns, NULL, FOUR "parallel 0 1\nparallel 2 3\ntree\nbranch 0\nbranch 2\ndead 2\nu 0 1\nu 2 1\nleaf\nbranch 2\nleaf\ndead 2\nu 0 1\nu 2 1\n", NULL},
+  {make_by_turns, NULL, FOUR "parallel 0 1\nopposite 0 2 3\ntree\nleaf\n", NULL},
+  {make_by_turns, NULL, FOUR "parallel 0 1\nopposite 0 2 3\ntree\nbranch 0\nleaf\nleaf\n", NULL},
+  {make_by_turns, NULL, FOUR "opposite 1 3\nopposite 0 2\ntree\nleaf\n", "touched kinks in increasing order are expected"},
+  {make_halves, NULL, FOUR "parallel 1 2\nopposite 0 1\n", "touched kinks in increasing order, each once"},
+  {make_halves, NULL, FOUR "parallel 1 2\nopposite 0 2\n", "touched kinks in increasing order, each once"},
+  {make_halves, NULL, FOUR "parallel 1 2\nparallel 0 3\n", "touched kinks in increasing order are expected"},
+  {make_halves, NULL, FOUR "parallel 0 3\nparallel 1 2\nopposite 0 1\n", "touched kinks in increasing order, each once"},
+  {make_curved_second, NULL, SUM "evidence bound\n" V "opposite 0 1\n", "touched kink 1 (node 4 '', feature 1, sample 0) is of another kind than 0"},
+  {make_second_alone, NULL, SUM "evidence bound\nv w 1 1\nparallel 0 1\ntree\nleaf\n", "not separated"},
+  {make_apart_ties, NULL, CURVED "evidence bound\n" V "parallel 0 1\n", "is not parallel to 0"},
+  {make_exp_two, NULL, CURVED "evidence bound\n" V "parallel 0 1\ntree\nleaf\n", "separated from these cells"},
+  {make_exp_ranks, NULL, CURVED "evidence bound\n" V "parallel 0 1\n", "a gradient is not rational"},
+  {make_slant, NULL, WHO("sum", "w") RELU("5/4") "touched 3\nevidence bound\nv w 0 -1\nopposite 0 1\ntree\nleaf\n", "not separated"},
+  {make_halves, NULL, FOUR "opposite 0 2 1\n", "touched kinks in increasing order, each once"},
+  {make_halves, NULL, FOUR "opposite 0 1 2\ntree\nleaf\n", NULL},
+  {make_opposite, turned, SUM "evidence bound\n" V "opposite 0 1\ntree\nleaf\n", NULL},
+  {make_opposite, NULL, SUM "evidence bound\n" V "opposite 0 1\n", "its argument is not affine"},
+  {make_opposite, turned, SUM "evidence bound\n" V "parallel 0 1\n", "its argument is not affine"},
+  {make_exp_tie, NULL, WHO("sum", "w") RELU("1") "tie ReduceMax first\n" TWO "evidence bound\n" V "parallel 0 1\n",
+   "touched kink 1 (node 3 '', feature 0, sample 0) is of another kind than 0"},
+  {make_exp_tie, NULL, WHO("sum", "w") RELU("1") "tie ReduceMax first\n" TWO "evidence bound\n" V "opposite 0 1\n", "windows have no opposite"},
+  {make_tie_first, NULL, WHO("sum", "w") RELU("1") "tie ReduceMax first\n" TWO "evidence bound\n" V "parallel 0 1\n",
+   "touched kink 1 (node 3 '', feature 0, sample 0) is of another kind than 0"},
+  {make_tie_first, NULL, WHO("sum", "w") RELU("1") "tie ReduceMax first\n" TWO "evidence bound\n" V "opposite 0 1\n", "windows have no opposite"},
   {make_twice, NULL, BOUND V "opposite 0 0\n", "touched kinks in increasing order, each once"},
   {make_twice, NULL, BOUND V "opposite 1 0\n", "touched kinks in increasing order, each once"},
   {make_twice, NULL, BOUND V "opposite 0 3\n", "touched kinks in increasing order, each once"},

@@ -239,7 +239,7 @@ def few_wait(folder):
     most = []
 
     def before(i):
-        most.append(watch.steps.qsize())
+        most.append(len(watch.steps.items))
         if i == 2:  # one is asked about, one waits: a further one would wait for the gate
             open(gate, "w", encoding="utf-8").close()
 

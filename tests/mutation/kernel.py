@@ -11,11 +11,12 @@ its line and the one before it stay the same. `--again` forgets them.
 """
 
 import argparse
+import functools
+import hashlib
 import json
 import os
 import re
 import resource
-import shutil
 import signal
 import subprocess
 import sys
@@ -78,19 +79,38 @@ def seconds_of_children():
     return used.ru_utime + used.ru_stime
 
 
+@functools.cache
+def code_of(*files):
+    """A hash of the kernel, all headers beside it, and these files of its tests."""
+    paths = [*sorted((ROOT / "lib/check").rglob("*.[ch]")), *sorted(TESTS.glob("*.h")), *(TESTS / file for file in files)]
+    return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
+
+
 class Lines:
-    """Which lines a test runs."""
+    """Which lines a test runs; kept as long as the code stays the same."""
 
     def __init__(self, folder, names):
-        self.folder, self.names = folder / "counted", names
-        shutil.rmtree(self.folder, ignore_errors=True)
-        self.folder.mkdir(parents=True)
+        self.folder, self.names, self.built = folder / "counted", names, False
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.of = {test: self.known(test, *what) for test, what in PROGRAMS.items()}
+
+    def known(self, test, files, words, options):
+        kept, code = self.folder / f"{test}.json", code_of(*files)
+        told = json.loads(kept.read_text()) if kept.exists() else {}
+        if told.get("code") != code:
+            told = {"code": code, "lines": self.count(files, words, options)}
+            kept.write_text(json.dumps(told))
+        return {name: {int(line): run for line, run in lines.items()} for name, lines in told["lines"].items()}
+
+    def build(self):
+        self.built = True
         (self.folder / "exit.c").write_text(COUNTED)
-        for name in names:
+        for name in self.names:
             subprocess.run([*COMPILE, "-O0", "--coverage", "-o", object_of(name), str(ROOT / "lib/check" / name)], cwd=self.folder, check=True)
-        self.of = {test: self.count(*what) for test, what in PROGRAMS.items()}
 
     def count(self, files, words, options):
+        if not self.built:
+            self.build()
         for old in self.folder.glob("*.gcda"):
             old.unlink()
         subprocess.run(["gcc", "-std=gnu11", "-O1", "-w", "--coverage", f"-I{ROOT}/lib", f"-I{ROOT}/tests/check", "-o", "counted", *options,
@@ -118,13 +138,10 @@ class Kernel:
 
     def __init__(self, folder):
         self.folder, self.names = folder, sources()
-        shutil.rmtree(folder / "objects", ignore_errors=True)
-        (folder / "objects").mkdir(parents=True)
-        for name in self.names:
-            self.compile(ROOT / "lib/check" / name, folder / "objects" / object_of(name))
-        for files, _, _ in PROGRAMS.values():
-            for file in files:
-                self.compile(TESTS / file, folder / "objects" / object_of(file))
+        (folder / "objects").mkdir(parents=True, exist_ok=True)
+        for path in [*(ROOT / "lib/check" / name for name in self.names),
+                     *dict.fromkeys(TESTS / file for files, _, _ in PROGRAMS.values() for file in files)]:
+            self.keep(path)
         self.seconds = {}
         for test in PROGRAMS:
             used = seconds_of_children()
@@ -132,6 +149,16 @@ class Kernel:
                 sys.exit(f"{test} fails on the kernel as it is")
             self.seconds[test] = seconds_of_children() - used
         self.order, self.lines, self.lock = sorted(PROGRAMS, key=self.seconds.get), Lines(folder, self.names), threading.Lock()
+
+    def keep(self, path):
+        """Its object, compiled anew where the code is another."""
+        name = path.relative_to(ROOT / "lib/check") if "lib" in path.parts else path.relative_to(TESTS)
+        out, code = self.folder / "objects" / object_of(str(name)), code_of(*([] if "lib" in path.parts else [path.name]))
+        mark = out.with_suffix(".code")
+        if not out.exists() or not mark.exists() or mark.read_text() != code:
+            if not self.compile(path, out):
+                sys.exit(f"{path} does not compile")
+            mark.write_text(code)
 
     def compile(self, source, out, how=QUICK):
         done = subprocess.run(COMPILE + how + ["-o", str(out), str(source)], capture_output=True)

@@ -114,6 +114,21 @@ def norm_model(name, w):
         f.write(n.bytes("r"))
 
 
+def coupled():
+    """A network that normalizes by the minibatch, of which two neurons are 0 at each sample: in floats, too, its parts and all."""
+    keys = {"model": "digits-batchnorm-pruned.onnx", "batches": "digits.npz", "profiles": ["pytorch-2.13", "one.profile"],
+            "formats": ["float16", "float32", "float64"]}
+    sweep(manifest("coupled.json", **keys), "-o", "coupled.jsonl")
+    answer = lines("coupled.jsonl")[1]
+    pair = answer["pairs"][0]
+    expect(answer["touched"] == 128 and answer["zone"] == "bifurcation", f"{answer['touched']} touched")
+    exact, floats = pair["exact"], pair["floats"]
+    expect(exact["l1_at_least"] <= floats["float64"]["l1_float"] <= exact["l1_at_most"], f"{exact}, {floats['float64']}")
+    found = [abs(floats[of]["l1_float"] - exact["l1_at_least"]) for of in keys["formats"]]
+    expect(2 > found[0] > found[1] > found[2] and found[1] < 1e-3, f"the longer the format, the nearer: {found}")
+    expect(all(f["label"] == "bifurcation" for f in floats.values()), f"{floats}")
+
+
 def norm_pools():
     """A norm in a pool's place, w = (3, 4): its derivative is (3/5, 4/5), and by ReLU'(0) it counts or not. Away from 0 no profile changes
     it. A window of zeros is refused by the pool's name."""
@@ -432,7 +447,7 @@ def thresholds():
 def main():
     with tempfile.TemporaryDirectory() as folder:
         for name in os.listdir(CASES):
-            if name.startswith(("lenet-q6.", "lenet-init.", "images-pair", "images-b", "lemma2.")):
+            if name.startswith(("lenet-q6.", "lenet-init.", "images-pair", "images-b", "lemma2.", "digits-batchnorm-pruned.", "digits.npz")):
                 shutil.copy(os.path.join(CASES, name), folder)
         os.chdir(folder)
         for name, text in PROFILES.items():
@@ -440,6 +455,7 @@ def main():
                 f.write(text)
         known_answers()
         exact_strings()
+        coupled()
         norm_pools()
         released()
         parts()

@@ -1,5 +1,6 @@
 /* Bounds of rounding, forward and back, beside what PyTorch computed in float32; and the steps that they are made of. */
 #include "recorded.h"
+#include "../draw.h"
 
 #include "session/gradient.h"
 #include "network/derive/reverse.h"
@@ -8,6 +9,7 @@
 #include "trace/rounding_dense.h"
 #include "trace/rounding_line.h"
 #include "trace/rounding_loss.h"
+#include "trace/rounding_lost.h"
 
 #include <math.h>
 
@@ -183,6 +185,169 @@ START_TEST(bounds_of_gradients)
     }
   }
   step_back(&b, scale);
+  end_bounds(&b);
+}
+END_TEST
+
+/* Of some numbers nothing is known: all of a value, or of an entry. */
+static void
+spoil(bounds *b, uint64_t *state)
+{
+  const clarke_graph *g = b->pass.g;
+
+  for (size_t spots = 1 + draw_below(state, 3); spots > 0; spots--) {
+    const size_t v = g->steps[draw_below(state, g->n_steps)].out, n = g->values[v].count * b->pass.n, e = draw_below(state, n);
+    const bool all = draw_below(state, 2) == 0;
+
+    for (size_t k = all ? 0 : e; b->r.error[v] != NULL && k < (all ? n : e + 1); k++)
+      b->r.error[v][k] = INFINITY;
+  }
+}
+
+/* Where entries have a bound beside the exact pass, they are those of the whole pass, and PyTorch's are so near. *finite counts them. */
+static void
+compare_along(size_t *finite, bounds *b, double scale)
+{
+  const clarke_graph *g = b->pass.g;
+  clarke_matrix *grad = clarke_matrices_new(g->n_values), *gradient = clarke_matrices_new(g->n_parameters);
+  double **bound = calloc(g->n_parameters + 1, sizeof *bound);
+
+  OK(clarke_loss_seed(&grad[g->output], b->r.loss, &b->pass, NULL, &error));
+  OK(clarke_roundoff_backward_along(bound, gradient, &b->r, grad, scale, &error));
+  for (size_t q = 0; q < g->n_parameters; q++) {
+    const clarke_tensor *t = clarke_tensors_find(&b->c.record.gradients, g->parameters[q].name);
+
+    for (size_t e = 0; g->parameters[q].wrt && e < g->parameters[q].count; e++) {
+      double exact;
+
+      if (!isfinite(bound[q][e]))
+        continue;
+      ++*finite;
+      exact = b->gradient[q].rows > 0 ? clarke_matrix_get_double(&b->gradient[q], e, 0) : 0;
+      ck_assert(bound[q][e] <= b->bound[q][e]); /* which counts what was lost as terms of every entry's sum */
+      ck_assert((gradient[q].rows > 0 ? clarke_matrix_get_double(&gradient[q], e, 0) : 0) == exact);
+      ck_assert(fabs(t->real[e] - exact * mpq_get_d(b->c.record.step->scale)) <= bound[q][e] + fabs(exact) * 0x1p-48);
+    }
+    free(bound[q]);
+  }
+  free(bound);
+  clarke_matrices_free(grad, g->n_values);
+  clarke_matrices_free(gradient, g->n_parameters);
+}
+
+static const char *const lost[] = {"small", "pooled", "tied", "attention", "factors", "words", "fresh", "placed"};
+#define LOST (sizeof lost / sizeof lost[0])
+
+START_TEST(bounds_beside_the_gradient)
+{
+  uint64_t state = 0x1057 + (uint64_t)_i;
+  size_t whole = 0, some = 0;
+  double scale;
+  bounds b;
+
+  begin_bounds(&b, lost[_i]);
+  scale = clarke_up_rational(b.c.record.step->scale);
+  run_back(&b);
+  for (size_t round = 0; round < 24; round++) {
+    clarke_roundoff_clear(&b.r);
+    OK(clarke_roundoff_forward(&b.r, &error));
+    if (round > 0)
+      spoil(&b, &state);
+    for (size_t q = 0; q < b.pass.g->n_parameters; q++) {
+      free(b.bound[q]);
+      b.bound[q] = NULL;
+    }
+    OK(clarke_roundoff_backward(b.bound, &b.r, b.grad, scale, &error));
+    compare_along(round == 0 ? &whole : &some, &b, scale);
+  }
+  ck_assert(some > 0 || whole == 0);
+  end_bounds(&b);
+}
+END_TEST
+
+/* How many steps are asked, which hand on all or nothing. */
+typedef struct {
+  size_t asked;
+  bool on;
+  clarke_matrix *gradient;
+} asking;
+
+static clarke_status
+answer(bool *on, void *context, size_t step, clarke_error *err)
+{
+  asking *a = context;
+
+  (void)step, (void)err;
+  a->asked++;
+  *on = *on && a->on;
+  return CLARKE_OK;
+}
+
+static clarke_status
+sink(void *context, const clarke_forward *f, const clarke_step *step, size_t operand, const clarke_matrix *g, clarke_error *err)
+{
+  return clarke_gradient_sink(((asking *)context)->gradient, f, step, operand, g, err);
+}
+
+/* Each step is asked whether it hands on what came to it. */
+START_TEST(steps_that_are_asked)
+{
+  bounds b;
+  const clarke_graph *g;
+
+  begin_bounds(&b, "small");
+  g = b.pass.g;
+  run_back(&b);
+  for (int on = 0; on < 2; on++) {
+    clarke_matrix *grad = clarke_matrices_new(g->n_values);
+    asking a = {.on = on == 1, .gradient = clarke_matrices_new(g->n_parameters)};
+
+    OK(clarke_loss_seed(&grad[g->output], b.r.loss, &b.pass, NULL, &error));
+    OK(clarke_reverse_asked(grad, &b.pass, &b.slopes, answer, sink, &a, &error));
+    ck_assert_uint_eq(a.asked, g->n_steps);
+    for (size_t q = 0; q < g->n_parameters; q++) {
+      ck_assert_uint_eq(a.gradient[q].rows, on == 1 ? b.gradient[q].rows : 0);
+      for (size_t e = 0; e < a.gradient[q].rows; e++)
+        ck_assert(clarke_matrix_get_double(&a.gradient[q], e, 0) == clarke_matrix_get_double(&b.gradient[q], e, 0));
+    }
+    clarke_matrices_free(grad, g->n_values);
+    clarke_matrices_free(a.gradient, g->n_parameters);
+  }
+  end_bounds(&b);
+}
+END_TEST
+
+/* A word that is read has one part of all words: three parts are lost one by one. */
+START_TEST(what_is_lost)
+{
+  double worst[2] = {INFINITY, INFINITY};
+  clarke_roundback at_work = {.count = 1, .n = 2, .error = worst}, back;
+  bounds b;
+  size_t parts = 0, weights = 0;
+
+  ck_assert(clarke_roundback_is_lost(&at_work));
+  worst[1] = 1;
+  ck_assert(!clarke_roundback_is_lost(&at_work));
+  begin_bounds(&b, "words");
+  OK(clarke_roundoff_forward(&b.r, &error));
+  run_back(&b);
+  OK(clarke_roundback_begin(&back, &b.r, b.grad, 1, false, &error));
+  back.lost = calloc(b.pass.g->n_values, sizeof *back.lost);
+  for (size_t i = b.pass.g->n_steps; i-- > 0;) {
+    const clarke_step *s = &b.pass.g->steps[i];
+    const clarke_value *x = &b.pass.g->values[s->in[0].value];
+    const bool part = s->kind == CLARKE_GATHER && !x->constant && s->in[0].map != NULL && b.pass.g->values[s->out].count < x->count;
+
+    ck_assert(!part || !back.lost[s->in[0].value]);
+    parts += part;
+    clarke_roundback_lose(&back, i);
+    ck_assert(back.lost[s->out] && (part || x->constant || back.lost[s->in[0].value] == back.carries[s->in[0].value] || s->in[0].map != NULL));
+  }
+  ck_assert_uint_gt(parts, 1);
+  for (size_t i = 0; i < b.pass.g->n_steps; i++)
+    weights += b.pass.g->steps[i].kind == CLARKE_DENSE && back.lost[b.pass.g->steps[i].dense.weight];
+  ck_assert_uint_gt(weights, 0); /* but for products of the first state, which is 0 */
+  clarke_roundback_clear(&back);
   end_bounds(&b);
 }
 END_TEST
@@ -468,6 +633,9 @@ MODULE(bounds)
   tcase_add_loop_test(tests, bounds_of_outputs, 0, RECORDS);
   tcase_add_test(tests, offenders);
   tcase_add_loop_test(tests, bounds_of_gradients, 0, RECORDS);
+  tcase_add_loop_test(tests, bounds_beside_the_gradient, 0, LOST);
+  tcase_add_test(tests, steps_that_are_asked);
+  tcase_add_test(tests, what_is_lost);
   tcase_add_test(tests, the_rule_of_a_relu);
   tcase_add_test(tests, sums);
   tcase_add_test(tests, moved_gradients);

@@ -50,8 +50,8 @@ def gradient(net, x, y):
 
 
 def shuffled(o, minibatches):
-    """The largest |D|_1 of one program, by format, when the samples come in another order."""
-    largest = dict.fromkeys(FORMATS, 0.0)
+    """The largest |D|_1 of one program, by format, when the samples come in another order; |g|_1 of the first gradient in float32."""
+    largest, size = dict.fromkeys(FORMATS, 0.0), None
     for seed in range(o.seeds):
         for kind, dtype in FORMATS.items():
             torch.manual_seed(seed)
@@ -61,7 +61,8 @@ def shuffled(o, minibatches):
                 one, other = gradient(net, x.to(dtype), y), gradient(net, x[order].to(dtype), y[order])
                 d = sum((p.double() - q.double()).abs().sum().item() for p, q in zip(one, other))
                 largest[kind] = max(largest[kind], d)
-    return largest
+                size = sum(p.abs().sum().item() for p in one) if size is None and kind == "float32" else size
+    return largest, size
 
 
 def sweep(o, minibatches):
@@ -97,8 +98,8 @@ def by_weights(found):
 def thresholds(o):
     source = batches_of(o.net, o.data, o.batch)
     minibatches = [source.next() for _ in range(o.batches)]
-    tau1, lines = shuffled(o, minibatches), sweep(o, minibatches)
-    print(f"{o.net}, width {o.width}: {o.seeds} weights, {o.batches} minibatches of {o.batch}; zones "
+    (tau1, size), lines = shuffled(o, minibatches), sweep(o, minibatches)
+    print(f"{o.net}, width {o.width}: {o.seeds} weights, {o.batches} minibatches of {o.batch}; the first |g|_1 {size:.4g}; zones "
           f"{ {zone: sum(line['zone'] == zone for line in lines) for zone in sorted({line['zone'] or 'not known' for line in lines})} }")
     pools = [(line["weights"]["seed"], between(line, "pytorch-2.13", "minimal.profile")) for line in lines]
     print(f"  exactly: D is 0 of {sum(pair['exact']['zero'] is True for _, pair in pools)}, is not of "

@@ -21,6 +21,7 @@ typedef struct {
   size_t segment; /* the step whose layer's own parameters are asked for, or CLARKE_NONE */
   clarke_sink sink;
   clarke_visit visit; /* or NULL */
+  clarke_asks asks;   /* or NULL */
   void *context;
   const clarke_matrix *gradient; /* up to a root: what the sink adds to, by parameter; else NULL */
   clarke_error *err;
@@ -356,11 +357,14 @@ run(pass *p, const bool *keep, size_t bits)
   clarke_reverse_carriers(p->carries, g, p->segment);
   for (size_t i = g->n_steps; i-- > 0 && status == CLARKE_OK;) {
     size_t out = g->steps[i].out;
+    bool on = p->grad[out].rows > 0 && !ends_segment(g, p->segment, i);
 
-    if (p->grad[out].rows == 0 || ends_segment(g, p->segment, i))
-      continue;
-    if (bits > 0)
+    if (on && bits > 0)
       status = clarke_matrix_round(&p->grad[out], bits, p->err);
+    if (status == CLARKE_OK && p->asks != NULL)
+      status = p->asks(&on, p->context, i, p->err);
+    if (!on)
+      continue;
     if (status == CLARKE_OK && p->visit != NULL)
       status = p->visit(p->context, &p->grad[out], i, p->err);
     if (status == CLARKE_OK)
@@ -392,6 +396,16 @@ clarke_reverse_visited(clarke_matrix *grad, const clarke_forward *f, const clark
             .context = context, .err = err};
 
   return run(&p, NULL, 0);
+}
+
+clarke_status
+clarke_reverse_asked(clarke_matrix *grad, const clarke_forward *f, const clarke_slopes *s, clarke_asks asks,
+                     clarke_sink sink, void *context, clarke_error *err)
+{
+  pass p = {.f = f, .slopes = s, .grad = grad, .segment = CLARKE_NONE, .sink = sink, .asks = asks,
+            .context = context, .err = err};
+
+  return run(&p, NULL, (size_t)f->precision + 64);
 }
 
 clarke_status

@@ -24,6 +24,12 @@ typedef clarke_status (*clarke_visit)(void *context, clarke_matrix *g, size_t st
 clarke_status clarke_reverse_visited(clarke_matrix *grad, const clarke_forward *f, const clarke_slopes *s,
                                      clarke_visit visit, clarke_sink sink, void *context, clarke_error *err);
 
+/* The same over all parameters. A step hands on what came to it only where `asks` says *on, which is asked of each step, from the last to the
+ * first, when grad has all that came to it: it may be none. context goes to both. */
+typedef clarke_status (*clarke_asks)(bool *on, void *context, size_t step, clarke_error *err);
+clarke_status clarke_reverse_asked(clarke_matrix *grad, const clarke_forward *f, const clarke_slopes *s, clarke_asks asks,
+                                   clarke_sink sink, void *context, clarke_error *err);
+
 /* The same over all parameters, of which gradient[p] (0 x 0 to begin with) is the sum of what clarke_gradient_sink makes; up to
  * a positive factor: where all that is on its way is at entries with one irrational root, that is left out. */
 clarke_status clarke_reverse_up_to_root(clarke_matrix *gradient, clarke_matrix *grad, const clarke_forward *f,

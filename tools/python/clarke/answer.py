@@ -267,15 +267,15 @@ class Lasting:
         self.options, self.tell = tuple(options), tell
         self.command, self.running, self.vain = None, None, 0  # vain: how many were begun, and gave no answer
 
-    def ask(self, run, proof=""):
-        """What `clarke audit RUN --json --proof PROOF` says, or without a proof."""
-        said = None if {"\n", "\t"} & set(run + proof) else self.said(run, proof)
+    def ask(self, run, proof="", meanwhile=lambda: None):
+        """What `clarke audit RUN --json --proof PROOF` says, or without a proof. meanwhile: is called while the program is at work."""
+        said = None if {"\n", "\t"} & set(run + proof) else self.said(run, proof, meanwhile)
         if said is not None and list(said) == ["error"]:
             raise Failed(f"clarke audit: {said['error']}")
         written = ("--proof", proof) if proof else ()
         return answered("audit", run, "--json", *written, *self.options, tell=self.tell) if said is None else said
 
-    def said(self, run, proof):
+    def said(self, run, proof, meanwhile):
         """None: nothing."""
         if self.running is not None and (self.running.poll() is not None or self.command[0] != program()):
             self.end()
@@ -287,10 +287,11 @@ class Lasting:
                 self.begin()
             self.running.stdin.write(f"{run}\t{proof}\n" if proof else f"{run}\n")
             self.running.stdin.flush()
+            meanwhile()
             said = json.loads("".join(iter_object(self.running.stdout)))
         except (OSError, ValueError):  # it cannot be run, it ended, or was ended in its answer
             self.end()
-            return self.said(run, proof) if before is not None else None  # it may have been at its end already
+            return self.said(run, proof, meanwhile) if before is not None else None  # it may have been at its end already
         self.vain = 0
         return said if isinstance(said, dict) else None
 

@@ -11,10 +11,9 @@ import weakref
 from dataclasses import dataclass
 
 import torch
-from torch.utils._python_dispatch import _disable_current_modes
 
 from .repeated import TENSORS, Repeated, Slot, Unalike, current_node, is_any_autocast_enabled, is_grad_enabled, last_number, same_plain, spot
-from .trace import source_line
+from .trace import source_line, unseen
 
 OWN = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
 BUILT_IN = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, types.MethodWrapperType)
@@ -140,7 +139,7 @@ class Called(Repeated):
     def __init__(self, program, record):
         super().__init__(program, record)
         self.calls, self.saved = program.calls
-        self.count, self.looks, self.nodes = 0, False, []
+        self.count, self.looks, self.nodes = 0, False, None
 
     def call(self, usual, function, args, kwargs):
         """A function of PyTorch's is called."""
@@ -171,6 +170,16 @@ class Called(Repeated):
                 and self.alike([call.kwargs[key] for key in kwargs], list(kwargs.values()))
                 and last_number() - self.record.base == (self.calls[self.count - 1].number if self.count else 0))
 
+    def slot_of(self, t, wanted):
+        """(Its shape and strides change by calls alone.)"""
+        met = self.known.get(id(t))
+        if met is None:
+            return super().slot_of(t, wanted)
+        count = t._version
+        right = met.spot[0] == t.data_ptr() and met.version in (None, count) and t.requires_grad == self.program.marked[met.slot]
+        met.version = count
+        return met.slot if right else None
+
     def got(self, wanted, given):
         """Are these the results?"""
         kind = type(wanted)
@@ -200,11 +209,11 @@ class Called(Repeated):
         """Operators are seen from now on, below what others' modes see."""
         if not (self.looks or self.record.left):
             self.looks = True
-            with _disable_current_modes():
+            with unseen():
                 self.record.modes[1].__enter__()
 
     def tell(self):
-        with _disable_current_modes(), torch._C.DisableTorchFunction():
+        with unseen(), torch._C.DisableTorchFunction():
             self.run_as_program()
         super().tell()
         if not self.trace.running:  # of autograd's own operators none is seen
@@ -241,20 +250,21 @@ class Called(Repeated):
     def is_whole(self):
         return self.count == len(self.calls)
 
-    def agrees(self, nodes, said):
+    def nodes_behind(self, loss):
         """Where all calls are the program's, and autograd's nodes are not, nobody knows what ran."""
-        if super().agrees(nodes, said):
-            self.nodes = nodes
-            return True
-        self.lose()
-        return False
+        try:
+            self.nodes = super().nodes_behind(loss)
+        finally:
+            if self.nodes is None:
+                self.lose()
+        return self.nodes
 
     def watch(self, loss, gradient, others):
         right = super().watch(loss, gradient, others)
         if right:
             for slot, (at, name) in self.saved.items():
                 self.tensors[slot] = getattr(self.nodes[at], name)
-            self.nodes = []
+        self.nodes = None
         return right
 
     def end(self, held):

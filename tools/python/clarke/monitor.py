@@ -4,7 +4,6 @@ from __future__ import annotations
 import atexit
 import json
 import os
-import queue
 import shutil
 import threading
 from typing import Any, Sequence
@@ -14,6 +13,7 @@ import torch
 from .answer import Failed, Lasting, judged, modules_of
 from .recorder import record
 from .refused import Refused
+from .waiting import Deferred, Waiting
 from .watched import Watched, watched
 
 LINES, FIRST = "steps.jsonl", "first"  # in the monitor's folder
@@ -102,9 +102,9 @@ class monitor:
     others are those of clarke.record.
     """
 
-    def __init__(self, model: torch.nn.Module, folder: str | os.PathLike[str], *, every: int = 1, start: int | None = None, waiting: int = 2,
+    def __init__(self, model: torch.nn.Module, folder: str | os.PathLike[str], *, every: int = 1, start: int | None = None, waiting: int | None = None,
                  options: Sequence[str] = (), **recorded: Any) -> None:
-        if every < 1 or waiting < 1:
+        if every < 1 or (waiting is not None and waiting < 1):
             raise ValueError(f"every is {every}, and waiting {waiting}: give both 1 or more")
         self.model, self.folder, self.every, self.options = model, os.fspath(folder), every, tuple(options)
         self.recorded = {"again": False, **recorded}
@@ -118,7 +118,7 @@ class monitor:
         self.recording, self.closed, self.failure = None, False, None
         self.like = None  # the program of the step that was recorded last: the next one may run the same
         self.program = Lasting(self.options, lambda: self.closed)  # beside a training nobody waits for it
-        self.steps = queue.Queue(maxsize=waiting)
+        self.steps = Waiting(waiting, quiet=every == 1)
         self.thread = threading.Thread(target=self.ask, name="clarke.monitor", daemon=True)
         self.thread.start()
         atexit.register(self.close)
@@ -135,16 +135,23 @@ class monitor:
         return self
 
     def begin(self):
+        self.steps.enter()
         run = os.path.join(self.folder, f"step-{self.step}")
         if os.path.lexists(run):  # of a monitor that was ended
             shutil.rmtree(run, ignore_errors=True)
         self.recording = record(run, self.model, step=self.step, background=True, **self.recorded)
         self.recording.compares, self.recording.like, self.like = True, self.like, None
+        if not {"optimizer", "ema"} & self.recorded.keys():  # what these are is put behind the step when it is written
+            self.recording.later = Deferred
         try:
             self.recording.__enter__()
         except Refused as why:
             self.recording = None
-            self.steps.put((self.step, None, why))
+            self.steps.put(self.step, None, why)
+        except BaseException:
+            self.recording = None
+            self.steps.leave()
+            raise
 
     def __exit__(self, kind, error, trace):
         recording, self.recording = self.recording, None
@@ -153,9 +160,14 @@ class monitor:
                 recording.__exit__(kind, error, trace)
                 self.like = recording.program
                 if kind is None:
-                    self.steps.put((self.step, recording, None))
+                    self.steps.put(self.step, recording, None)
+                else:
+                    self.steps.leave()
             except Refused as why:
-                self.steps.put((self.step, None, why))
+                self.steps.put(self.step, None, why)
+            except BaseException:
+                self.steps.leave()
+                raise
         self.step += kind is None
         return False
 
@@ -164,7 +176,7 @@ class monitor:
         if not self.closed:
             self.closed = True
             atexit.unregister(self.close)
-            self.steps.put(None)
+            self.steps.end()
             self.thread.join()
         if self.failure is not None:
             raise self.failure
@@ -178,11 +190,13 @@ class monitor:
     def ask(self):
         """A line that cannot be made or written ends the asking, not the training; close() says so."""
         while (item := self.steps.get()) is not None:
+            self.steps.pause()
             if self.failure is None:
                 try:
                     self.write(self.answer(*item))
                 except Exception as why:  # whatever it is: nobody would take steps off the queue, and the training would wait
                     self.failure = why
+            self.steps.leave()
         self.program.end()
 
     def answer(self, step, recording, why):
@@ -190,8 +204,11 @@ class monitor:
             return {"step": step, "unanswered": str(why)}
         run = recording.path
         try:
+            self.put_down(recording)
             recording.wait()
-            report = self.program.ask(os.path.join(run, ""))
+            self.steps.measure(recording.size)
+            report = self.program.ask(os.path.join(run, ""), meanwhile=self.put_next)
+            self.steps.pause()
             line = line_of(step, report, run)
             if is_worth_keeping(line) and not self.kept and report["verdict"] != "undecided":  # of others nobody reads a proof, or there is none
                 line = line_of(step, self.program.ask(os.path.join(run, ""), os.path.join(run, "proof")), run)
@@ -202,6 +219,18 @@ class monitor:
             os.replace(run, os.path.join(self.folder, FIRST))
         shutil.rmtree(run, ignore_errors=True)
         return line
+
+    @staticmethod
+    def put_down(recording):
+        """Its files."""
+        if isinstance(recording.work, Deferred):
+            recording.work.run()
+
+    def put_next(self):
+        """The files of the step that is asked about next, while the program is at work."""
+        item = self.steps.next()
+        if item is not None and item[1] is not None and self.failure is None:
+            self.put_down(item[1])
 
     def write(self, line):
         with open(self.path, "a", encoding="utf-8") as f:

@@ -20,7 +20,7 @@ import torch
 from torch.nn.modules import module as hooks
 from torch.optim.swa_utils import AveragedModel
 from torch.overrides import _get_current_function_mode_stack
-from torch.utils._python_dispatch import _disable_current_modes, _get_current_dispatch_mode_stack
+from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 
 from . import fingerprint, kinks, outside, repeated, replay, statistics, updates
 from . import graph as graphs
@@ -39,7 +39,7 @@ from .refused import FOLDER, Refused
 from .repeated import Program, Repeated, Unalike
 from .sparse import dense
 from .surrogates import note_function
-from .trace import HANDED, Dispatch, Functions, Trace, place, values_in
+from .trace import HANDED, Dispatch, Functions, Trace, place, unseen, values_in
 
 MOST_WAITING = 2  # steps in the background; each holds its activations
 
@@ -190,6 +190,9 @@ def signature_of(function):
 def arguments(forward, args, kwargs):
     """By the names that forward has for them."""
     of = getattr(forward, "__func__", None)
+    code = getattr(of, "__code__", None)
+    if code is not None and not kwargs and len(args) == code.co_argcount - 1 and not hasattr(of, "__wrapped__"):
+        return dict(zip(code.co_varnames[1:], args))
     if of is None:
         return inspect.signature(forward).bind(*args, **kwargs).arguments
     bound = signature_of(of).bind(forward.__self__, *args, **kwargs).arguments
@@ -207,6 +210,38 @@ def tensors_in(tree, name=""):
     elif isinstance(tree, (list, tuple)):
         for i, item in enumerate(tree):
             yield from tensors_in(item, f"{name}_{i}")
+
+
+ASKED = ("named_modules", "named_buffers", "named_parameters", "_named_members")
+
+
+def is_usual(kind):
+    """Does a module of this class tell its parts as every module does?"""
+    return all([getattr(kind, name) is getattr(torch.nn.Module, name) for name in ASKED])
+
+
+def members(model):
+    """By their names the modules, each once; the parameters; the buffers, each once: as PyTorch tells them, which walks through the model for each question."""
+    modules, parameters, buffers, rest, met = {}, {}, {}, [("", model)], set()
+    while rest:
+        name, module = rest.pop()
+        kind = type(module)
+        if kind not in met and not is_usual(kind):
+            return dict(model.named_modules()), dict(model.named_parameters(remove_duplicate=False)), dict(model.named_buffers())
+        met.add(kind)
+        prefix = name + "." if name else ""
+        for own, p in module._parameters.items():
+            if p is not None:
+                parameters[prefix + own] = p
+        if module not in met:
+            met.add(module)
+            modules[name] = module
+            for own, b in module._buffers.items():
+                if b is not None and b not in met:
+                    met.add(b)
+                    buffers[prefix + own] = b
+        rest += [(prefix + own, m) for own, m in reversed(module._modules.items()) if m is not None]
+    return modules, parameters, buffers
 
 
 class Unheard:
@@ -255,7 +290,7 @@ class record:
         self.given, self.gradients, self.flags, self.hooked = None, None, None, None
         self.again, self.loss_again = Again(self.trace) if again else None, again if callable(again) else None
         self.hooks, self.modes, self.thread, self.trees, self.ran, self.added = [], [], None, trees, None, []
-        self.left = False  # has the block ended?
+        self.left, self.later, self.size = False, later, 0  # has the block ended? who works in the background; how many bytes were written
         self.compares, self.like, self.program = False, None, None  # is a step before, or a later one, compared with this? the programs (repeated.py)
         self.known = self.seen = None  # the program by its fingerprint, and that
         if trees and (light or background):
@@ -282,8 +317,7 @@ class record:
 
     def look(self):
         """By their names: all parameters, each parameter once, buffers; and the modules. (PyTorch walks through the model for each question.)"""
-        self.modules, self.buffers = dict(self.model.named_modules()), dict(self.model.named_buffers())
-        self.all_names = dict(self.model.named_parameters(remove_duplicate=False))
+        self.modules, self.all_names, self.buffers = members(self.model)
         if getattr(self.model.named_parameters, "__func__", None) is not torch.nn.Module.named_parameters:
             self.parameters = dict(self.model.named_parameters())
             return
@@ -404,7 +438,7 @@ class record:
         leave PyTorch without gradients.)"""
         if not self.aside:
             return
-        with torch._C.DisableTorchFunction(), _disable_current_modes(), torch.no_grad():
+        with torch._C.DisableTorchFunction(), unseen(), torch.no_grad():
             for p, before in self.aside.items():
                 if p.grad is not None:
                     before.add_(p.grad)
@@ -507,7 +541,7 @@ class record:
                 settle()
             self.finish(run, graph, nodes, batch, made)
             return
-        self.work = later(self.behind, run, graph, nodes, batch, made)
+        self.work = self.later(self.behind, run, graph, nodes, batch, made)
         self.work.add_done_callback(self.unheard)
 
     def require_seen(self):
@@ -550,7 +584,7 @@ class record:
                 settle()
             self.behind_repeated(run)
             return True
-        self.work = later(self.behind_repeated, run)
+        self.work = self.later(self.behind_repeated, run)
         self.work.add_done_callback(self.unheard)
         return True
 
@@ -637,6 +671,7 @@ class record:
         files["gradients"] = folder.put(f"{base}.gradients.safetensors", safetensors(gradients), size=size_of(gradients))
         if traced is not None:
             files["trace"] = folder.put(f"{base}.trace.safetensors", safetensors(traced), hashed=False, size=size_of(traced))
+        self.size = sum(a.nbytes for a in batch.values()) + sum(map(size_of, (parameters, gradients, traced or {})))
         return files
 
     def put_graph(self, folder, run, parts):

@@ -82,6 +82,33 @@ def kind_of(t):
     return t.shape, t.stride(), t.dtype, t.device
 
 
+class Nodes:
+    """Autograd's nodes behind a loss, by which those of another are compared."""
+
+    def __init__(self, root, base, names):
+        """names: of the parameters, by identity."""
+        nodes, said, self.behind = autograd_nodes(root, base)
+        self.said = [(kind, name if name != kind.__name__ else None, number, edges) for kind, name, number, edges in said]
+        self.ends = [(i, names.get(id(t))) for i, t in ends(nodes).items()]
+
+    def like(self, root, base, parameters):
+        """Those behind this one, where they are as these, in their order; None: they are others."""
+        found = [root, *[None] * (len(self.said) - 1)]
+        for (kind, name, number, edges), behind, node in zip(self.said, self.behind, iter(found)):
+            following = node.next_functions
+            if type(node) is not kind or (name is not None and node.name() != name) or [i for _, i in following] != edges:
+                return None
+            if (node._sequence_nr() - base if edges else None) != number:
+                return None
+            for (after, _), i in zip(following, behind):
+                if i is not None and found[i] is None:
+                    found[i] = after
+                if after is not (None if i is None else found[i]):
+                    return None
+        same = all(found[i].variable is parameters.get(name) for i, name in self.ends)
+        return found if same and len(set(found)) == len(found) else None
+
+
 def retained(tensors):
     """Does autograd copy a gradient for somebody?"""
     return any(t.requires_grad and not t.is_leaf and t.retains_grad for t in tensors)
@@ -124,8 +151,7 @@ class Program:
             if trace.sequence.get(trace.nodes[i].sequence) is trace.nodes[i]:
                 self.first[event.number] = i
         self.loss, self.given = Slot(self.numbers[id(trace.loss)]), {name: self.numbers.get(id(v)) for name, v in given_values(record).items()}
-        nodes, *self.autograd = autograd_nodes(trace.loss.of.grad_fn, record.base)
-        self.ends = {i: self.names.get(id(t)) for i, t in ends(nodes).items()}
+        self.autograd = Nodes(trace.loss.of.grad_fn, record.base, self.names)
         self.keep(record, graph, loss, run, differentiated)
 
     def require_plain(self, record, trace, graph):
@@ -421,7 +447,7 @@ class Repeated:
         if leaf.parameter:
             if t is not self.record.parameters.get(leaf.name) or self.trace.homes[id(t)] != place(t) or not t.requires_grad:
                 return None
-        elif t.requires_grad or t.untyped_storage().data_ptr() in self.owned() or (leaf.name == "y" and bool((t == IGNORED).any())):
+        elif t.requires_grad or self.owns(t.untyped_storage().data_ptr()) or (leaf.name == "y" and bool((t == IGNORED).any())):
             return None
         self.meet(t, wanted, now, version(t), t.requires_grad)
         return wanted
@@ -431,10 +457,11 @@ class Repeated:
         self.at[(*now, t.dtype, marked)] = slot
         self.tensors[slot] = t
 
-    def owned(self):
-        """The addresses of the model, and of what the step has made."""
+    def owns(self, address):
+        """Is it one of the model's, or of what the step has made?"""
         data = self.program.x.number, self.program.y.number
-        return {home[0] for home in self.trace.homes.values()} | {t.untyped_storage().data_ptr() for slot, t in self.tensors.items() if slot not in data}
+        return (any([home[0] == address for home in self.trace.homes.values()])
+                or any([t.untyped_storage().data_ptr() == address for slot, t in self.tensors.items() if slot not in data]))
 
     def storages(self):
         """The addresses of all whose numbers are in the record."""
@@ -513,8 +540,8 @@ class Repeated:
             right = (gradient is None and not others and not retained(self.tensors.values()) and self.is_whole() and self.slot_of(loss, None) == program.loss.number
                      and loss.grad_fn is not None and self.given() == program.given and self.record.flags == program.flags
                      and self.record.trained == program.trained)
-            nodes, *said = autograd_nodes(loss.grad_fn, self.record.base) if right else ([], None)
-            right = right and self.agrees(nodes, said)
+            nodes = self.nodes_behind(loss) if right else None
+            right = nodes is not None
         except Exception:
             right = False
         if not right:
@@ -522,18 +549,17 @@ class Repeated:
             return False
         self.loss, self.trace.loss, self.trace.readings.open = loss, loss, False
         self.trace.walked, self.versions = set(nodes), self.versions_now()
-        for node, (_, _, number, *_) in zip(nodes, program.autograd[0]):
+        for node, (_, _, number, _) in zip(nodes, program.autograd.said):
             if number in program.first:
                 self.hook(node, program.first[number])
         return True
 
-    def agrees(self, nodes, said):
-        """Are autograd's nodes the program's?"""
-        if said != self.program.autograd or self.ends(nodes) != self.program.ends:
-            return False
-        if self.heard is not None:
+    def nodes_behind(self, loss):
+        """Autograd's, if they are the program's."""
+        nodes = self.program.autograd.like(loss.grad_fn, self.record.base, self.record.parameters)
+        if nodes is not None and self.heard is not None:
             self.program.calls, self.heard = self.heard.found(nodes), None
-        return True
+        return nodes
 
     def hook(self, node, i):
         event = self.program.events[i]
@@ -546,10 +572,6 @@ class Repeated:
         """The slots of what the model was called with."""
         known = {name: self.known.get(id(t)) for name, t in (self.record.given or {}).items()}
         return {name: None if met is None else met.slot for name, met in known.items()}
-
-    def ends(self, nodes):
-        named = {id(p): name for name, p in self.record.parameters.items()}
-        return {i: named.get(id(t)) for i, t in ends(nodes).items()}
 
     def versions_now(self):
         return [(version(p), spot(p)) for p in self.record.parameters.values()]

@@ -3,6 +3,7 @@
 Nothing here says what an operator means. A value is a tensor at one time: an operator that changes a tensor in place makes
 a new value of it.
 """
+import contextlib
 import inspect
 import itertools
 import os
@@ -699,6 +700,11 @@ def of_engine(frame):
     return frame is None or (ENGINE is not None and frame.f_code is ENGINE.__code__)
 
 
+def unseen():
+    """No mode sees operators meanwhile."""
+    return _disable_current_modes() if _get_current_dispatch_mode_stack() else contextlib.nullcontext()
+
+
 class Functions(TorchFunctionMode):
     """Sees Tensor.backward, above autograd: with it the forward pass ends."""
 
@@ -725,7 +731,7 @@ class Functions(TorchFunctionMode):
         if self.trace.loss is None and function in LOGGED and args[0].is_floating_point():
             return self.logged(function, args, kwargs)
         if self.trace.loss is None and hands_out(function):
-            with _disable_current_modes():
+            with unseen():
                 self.trace.tell()
                 value = self.trace.followed(torch.overrides.resolve_name(function), self.trace.value, args[0])
                 self.trace.read.append((value, source_line()))
@@ -733,7 +739,7 @@ class Functions(TorchFunctionMode):
 
     def logged(self, function, args, kwargs):
         trace = self.trace
-        with _disable_current_modes():
+        with unseen():
             trace.tell()
             value = trace.followed(torch.overrides.resolve_name(function), trace.value, args[0])
         count = len(trace.read)
@@ -758,7 +764,7 @@ class Functions(TorchFunctionMode):
     def backward(self, function, args, kwargs):
         trace = self.trace
         trace.alone = trace.alone and self.is_alone()
-        with _disable_current_modes():
+        with unseen():
             self.before()
             others = [*args[2:], *(a for name, a in kwargs.items() if name != "gradient")]
             self.watch(args[0], kwargs.get("gradient", args[1] if len(args) > 1 else None), any(a is not None and a is not False for a in others))
@@ -767,7 +773,7 @@ class Functions(TorchFunctionMode):
                 repeated.end(self.held)
                 return self.after()
         out = self.run(function, *args, **kwargs)
-        with _disable_current_modes():
+        with unseen():
             self.after()
         return out
 

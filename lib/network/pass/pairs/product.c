@@ -74,18 +74,28 @@ gather(const panel *p, const columns *c, size_t b, size_t first, size_t count)
     }
 }
 
-/* One product more in a row of sums. */
+/* Rows of the panel that a row of sums takes at a time: each sum is read and written once for all of them. */
+#define AT_ONCE 4
+
+/* So many products more in each of a row of sums, one after another: of weights that are no 0, and of the panel's rows `of`. */
 static inline void
-add_products(double *restrict sum, double *restrict sum_low, double *restrict lows, double *restrict sum_size, double w,
-             const double *restrict high, const double *restrict low, const double *restrict size, size_t n)
+add_products(const panel *p, double *restrict sum, double *restrict sum_low, double *restrict lows, double *restrict sum_size,
+             const double *restrict w, const size_t *restrict of, size_t count, size_t n)
 {
   for (size_t j = 0; j < n; j++) {
-    const clarke_pairs_sum_of more = clarke_pairs_add_product(sum[j], sum_low[j], lows[j], w, high[j], low[j]);
+    clarke_pairs_sum_of r = {sum[j], sum_low[j], lows[j]};
+    double size = sum_size[j];
 
-    sum[j] = more.high;
-    sum_low[j] = more.low;
-    lows[j] = more.lows;
-    sum_size[j] += fabs(w) * size[j];
+    for (size_t k = 0; k < count; k++) {
+      const size_t e = of[k] * n + j;
+
+      r = clarke_pairs_add_product(r.high, r.low, r.lows, w[k], p->high[e], p->low[e]);
+      size += fabs(w[k]) * p->size[e];
+    }
+    sum[j] = r.high;
+    sum_low[j] = r.low;
+    lows[j] = r.lows;
+    sum_size[j] = size;
   }
 }
 
@@ -93,13 +103,25 @@ add_products(double *restrict sum, double *restrict sum_low, double *restrict lo
 CLARKE_FUSED static void
 multiply_row(const panel *p, const double *w, size_t stride, size_t inner, size_t n)
 {
+  double weight[AT_ONCE];
+  size_t of[AT_ONCE], held = 0;
+
   memset(p->sum, 0, n * sizeof *p->sum);
   memset(p->sum_low, 0, n * sizeof *p->sum_low);
   memset(p->sum_lows, 0, n * sizeof *p->sum_lows);
   memset(p->sum_size, 0, n * sizeof *p->sum_size);
-  for (size_t i = 0; i < inner; i++)
-    if (w[i * stride] != 0)
-      add_products(p->sum, p->sum_low, p->sum_lows, p->sum_size, w[i * stride], p->high + i * n, p->low + i * n, p->size + i * n, n);
+  for (size_t i = 0; i < inner; i++) {
+    if (w[i * stride] == 0)
+      continue;
+    weight[held] = w[i * stride];
+    of[held++] = i;
+    if (held == AT_ONCE) {
+      add_products(p, p->sum, p->sum_low, p->sum_lows, p->sum_size, weight, of, AT_ONCE, n);
+      held = 0;
+    }
+  }
+  for (size_t k = 0; k < held; k++)
+    add_products(p, p->sum, p->sum_low, p->sum_lows, p->sum_size, weight + k, of + k, 1, n);
 }
 
 /* Those sums, as entries of the output from `to` on. */
