@@ -72,27 +72,6 @@ table_take(clause_table *t, uint64_t key)
   return NO_CLAUSE;
 }
 
-/* --- what is shared with follow_hints.c --------------------------------------------------------- */
-
-clarke_status
-clarke_following_knows(const clarke_following *g, size_t step, int32_t literal, clarke_error *err)
-{
-  if ((size_t)labs((long)literal) <= g->three->n_own)
-    return CLARKE_OK;
-  return clarke_clausal_fail(err, g->proof, g->file, step,
-                             "literal %ld, but the formula has %zu variables: new ones (extended resolution) are not followed",
-                             (long)literal, g->three->n_own);
-}
-
-bool
-clarke_following_goes_on(clarke_following *g)
-{
-  if (g->to->work < g->work && clarke_work_check(NULL) == CLARKE_OK)
-    return true;
-  g->to->stopped = g->to->work < g->work ? clarke_work_stopped() : NULL;
-  return false;
-}
-
 /* --- DRAT ------------------------------------------------------------------------------------- */
 
 typedef struct {

@@ -1,4 +1,4 @@
-/* Between follow.c (DRAT, and what is shared) and follow_hints.c (LRAT). */
+/* Between follow.c (DRAT), follow_hints.c (LRAT) and follow_bounds.c, which both ask. */
 #ifndef CLARKE_SAT_FOLLOW_INSIDE_H
 #define CLARKE_SAT_FOLLOW_INSIDE_H
 

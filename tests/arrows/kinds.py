@@ -3,7 +3,8 @@ finds its places by CLARKE_STEP_KINDS (lib/op/step.h).
 
     python3 tests/arrows/kinds.py
 
-A switch over kinds of steps is one that has a case for three of them. LEFT are those that there are still; there may be no others.
+A switch over kinds of steps is one that has a case for three of them. LEFT are those that there are still; there may be no others. In the
+checker there may be three.
 One is planted, and must be seen.
 """
 
@@ -16,6 +17,9 @@ KIND = re.compile(r"\bcase (CLARKE_(?:GATHER|SUM|SCALE|DENSE|PIECEWISE|ANALYTIC|
 LEFT = ["network/derive/gradient.c", "network/pass/identity.c", "trace/rounding_back_step.c", "trace/rounding_forward.c",
         "trace/sieve_back_step.c", "trace/sieve_forward.c"]
 MOST = 8
+# The checker has kinds of its own.
+CHECKER_KIND = re.compile(r"\bcase (INPUT|LINEAR|PIECEWISE|SOFTMAX|OVER_ROOT|WINDOW|NORMALIZE|PRODUCT|FUNCTION):")
+MOST_IN_CHECKER = 3
 
 
 def switches(text):
@@ -29,15 +33,17 @@ def switches(text):
         yield text[begin:end]
 
 
-def found_in(files):
+def found_in(files, kind=KIND):
     return [name for name, text in sorted(files.items()) for inside in switches(without_comments(text))
-            if len(set(KIND.findall(inside))) >= 3]
+            if len(set(kind.findall(inside))) >= 3]
 
 
 def planted():
     kinds = "switch (s->kind) {\n  case CLARKE_SUM:\n    a();\n    break;\n  case CLARKE_DENSE:\n  case CLARKE_MAX: {\n    b();\n  }\n}\n"
     few = "switch (s->kind) {\n  case CLARKE_SUM:\n    break;\n  default:\n    b();\n}\n"
-    return [] if found_in({"audit/a.c": kinds + few}) == ["audit/a.c"] else ["kinds.py: a planted switch is not seen"]
+    own = "switch (st->kind) {\n  case LINEAR: a(); break;\n  case WINDOW: b(); break;\n  case INPUT: break;\n}\n"
+    seen = found_in({"audit/a.c": kinds + few}) + found_in({"check/a.c": own + few}, CHECKER_KIND)
+    return [] if seen == ["audit/a.c", "check/a.c"] else ["kinds.py: a planted switch is not seen"]
 
 
 def main():
@@ -48,8 +54,11 @@ def main():
              for name in found if name not in LEFT or found.count(name) > 1]
     wrong += [f"kinds.py: lib/{name} has no switch any more" for name in LEFT if name not in found]
     wrong += [f"{len(LEFT)} switches over kinds of steps are more than {MOST}"] if len(LEFT) > MOST else []
+    checker = found_in({str(path.relative_to(lib)): path.read_text() for path in (lib / "check").rglob("*.[ch]")}, CHECKER_KIND)
+    wrong += [f"lib/check has {len(checker)} switches over kinds of steps, at most {MOST_IN_CHECKER} are said: {', '.join(checker)}"] \
+        if len(checker) > MOST_IN_CHECKER else []
     wrong += planted()
-    print("\n".join(wrong) or f"{len(found)} switches over kinds of steps are left")
+    print("\n".join(wrong) or f"{len(found)} switches over kinds of steps are left, and {len(checker)} in the checker")
     sys.exit(bool(wrong))
 
 

@@ -84,7 +84,7 @@ draw_one(int how)
     arrays[2].real[e] = (double)draw_between(&state, 0, 1);
   }
   OK(take());
-  ck_assert(clarke_masks_has(&m, "d") && clarke_masks_has(&m, "e") && !clarke_masks_has(&m, "x"));
+  ck_assert(clarke_inputs_has_mask(&m, "d") && clarke_inputs_has_mask(&m, "e") && !clarke_inputs_has_mask(&m, "x"));
   ck_assert_uint_eq(g.batched, how != 3);
   ck_assert_uint_eq(g.together, how == 0 || how == 2 ? (size_t)n : 1);
   ck_assert_uint_eq(g.values[g.output].count, (size_t)(how == 3 ? n * a * b : a * b));

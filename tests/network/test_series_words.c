@@ -4,7 +4,7 @@
 #include "../suite.h"
 #include "mpfr_normal.h"
 
-#include "network/pass/series/evaluate.h"
+#include "network/pass/series/cell.h"
 #include "network/pass/series/words.h"
 
 #include <math.h>

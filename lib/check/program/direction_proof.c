@@ -5,6 +5,7 @@
 #include "check/base/lines.h"
 #include "check/program/program_evidence.h"
 #include "check/program/program_follow.h"
+#include "check/program/program_lines.h"
 #include "check/program/program_proof.h"
 
 #include <stdlib.h>

@@ -486,15 +486,9 @@ follow_arc(walk *w, const rational *steps, size_t n, size_t terms)
 }
 
 void
-follow_choices(walk *w)
+follow_other(walk *w, way how)
 {
-  run(w, BY_CHOICES, 1);
-}
-
-void
-follow_lines(walk *w)
-{
-  run(w, ALONG_LINES, 1);
+  run(w, how, 1);
 }
 
 size_t

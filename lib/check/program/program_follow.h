@@ -16,10 +16,9 @@ void tied_share(rational *c, const walk *w, const instruction *i, size_t n, size
 void follow_point(walk *w, bool all);
 /* Along the arc of n steps, with series of that many terms. */
 void follow_arc(walk *w, const rational *steps, size_t n, size_t terms);
-void follow_choices(walk *w);   /* as forks_choose() said */
-void follow_lines(walk *w);     /* along w->lines */
-size_t follow_touched(walk *w); /* touched instructions */
-bool follow_open(walk *w);      /* is something left open, so that gradients enclose what occurs? */
-bool follow_moved(walk *w);     /* does a branch take not the arm that it takes at the point? */
+void follow_other(walk *w, way how); /* another way, of which w->fork has the rules */
+size_t follow_touched(walk *w);      /* touched instructions */
+bool follow_open(walk *w);           /* is something left open, so that gradients enclose what occurs? */
+bool follow_moved(walk *w);          /* does a branch take not the arm that it takes at the point? */
 
 #endif

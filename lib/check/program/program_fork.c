@@ -1,4 +1,4 @@
-/* Forks: by choices, along an arc; and what a choice decides. */
+/* Forks along an arc, and what all ways have. */
 #include "check/program/program_fork.h"
 #include "check/base/allocate.h"
 
@@ -11,15 +11,6 @@ forks_clear(walk *w)
   }
   w->fork.n_used = w->fork.n_decisions = 0;
   w->fork.stopped = false;
-}
-
-void
-forks_choose(walk *w, const size_t *at, const size_t *of, size_t n, bool ends)
-{
-  w->fork.choices = at;
-  w->fork.among = of;
-  w->fork.n_choices = n;
-  w->fork.dead = ends;
 }
 
 /* Is a less b (b == NONE: less a kink), zero at the point, identically zero near it? */
@@ -72,79 +63,6 @@ leading(walk *w, size_t a, size_t b)
   return sign;
 }
 
-/* The decision that `above` less `below` is positive; it is zero at the point. */
-static void
-decide(walk *w, size_t above, size_t below)
-{
-  decision d = {intervals(w->n_wrt), 0, {.known = true}};
-  for (int i = 0; i < 2; i++) {
-    size_t y = i == 0 ? above : below;
-    if (y == NONE)
-      continue;
-    add_polynomial(w, &d.q, i == 0 ? &plus_one : &minus_one, y);
-    d.degree = w->states[y].degree > d.degree ? w->states[y].degree : d.degree;
-    for (size_t k = 0; k < w->n_wrt; k++)
-      interval_add(&d.gradient[k], &w->states[y].g[k], i == 0 ? &plus_one : &minus_one);
-  }
-  if (d.q.known && (above == NONE || below == NONE)) { /* less the kink */
-    static const unsigned char e[32];
-    RATIONAL(kink);
-    (above == NONE ? mpq_set : mpq_neg)(&kink, &w->states[above == NONE ? below : above].s->lo);
-    if (mpq_sgn(&kink) != 0)
-      add_term(w, &d.q, &kink, e);
-  }
-  w->fork.decisions = grow(w->fork.decisions, w->fork.n_decisions, sizeof d);
-  w->fork.decisions[w->fork.n_decisions++] = d;
-}
-
-/* By choices: what is chosen, and its decisions. */
-static size_t
-choose(walk *w, size_t at, size_t n, const size_t *y, bool up)
-{
-  require(w->fork.n_used < w->fork.n_choices, "%s: the leaf is before a fork of %zu choices", place(w, at).text, n);
-  require(w->fork.among[w->fork.n_used] == n || w->fork.among[w->fork.n_used] == 1, "%s: this fork has %zu choices",
-          place(w, at).text, n);
-  size_t c = w->fork.among[w->fork.n_used] == 1 ? NONE : w->fork.choices[w->fork.n_used];
-  w->fork.n_used++;
-  for (size_t j = 0; j < n && c != NONE; j++)
-    if (j != c)
-      decide(w, up ? y[j] : y[c], up ? y[c] : y[j]);
-  w->fork.stopped = w->fork.dead && w->fork.n_used == w->fork.n_choices;
-  return c;
-}
-
-/* Along lines, the sign of a less b by the first line that tells; 0 when it is 0 along all. */
-static int
-sign_along(walk *w, size_t at, size_t a, size_t b)
-{
-  const interval nought = {zero, zero};
-  int sign = 0;
-  for (size_t k = 0; k < w->n_wrt && sign == 0; k++) {
-    INTERVAL(t);
-    interval_add(&t, &w->states[a].g[k], &plus_one);
-    if (b != NONE)
-      interval_add(&t, &w->states[b].g[k], &minus_one);
-    sign = interval_compare(&t, &nought);
-  }
-  if (sign == 2)
-    leave(UNDECIDED, "%s: where the directions lead is not decided with intervals of %d bits", place(w, at).text,
-          MAX_BITS);
-  return sign;
-}
-
-/* Along lines: which of n numbers comes first, from the end that `up` names. */
-static size_t
-first_along(walk *w, size_t at, size_t n, const size_t *y, bool up)
-{
-  size_t first = 0;
-  for (size_t c = 1; c < n; c++)
-    if (sign_along(w, at, y[c], y[first]) == (up ? -1 : 1))
-      first = c;
-  for (size_t c = 0; c < n; c++)
-    w->vague = w->vague || (c != first && sign_along(w, at, y[c], y[first]) == 0);
-  return first;
-}
-
 /* A fork at an instruction: which of n numbers is the largest near the point (up: the least)? */
 size_t
 fork_at(walk *w, size_t at, size_t n, const size_t *y, bool up)
@@ -153,10 +71,8 @@ fork_at(walk *w, size_t at, size_t n, const size_t *y, bool up)
   bool told = true; /* it does not matter which of two others is larger */
   if (w->fork.stopped)
     return 0;
-  if (w->mode == BY_CHOICES)
-    return choose(w, at, n, y, up);
-  if (w->mode == ALONG_LINES)
-    return first_along(w, at, n, y, up);
+  if (w->mode == BY_CHOICES || w->mode == ALONG_LINES)
+    return w->fork.largest(w, at, n, y, up);
   for (bool first = false; !first && c < n; c += !first) {
     first = true;
     for (size_t j = 0; j < n && first; j++) {
@@ -217,7 +133,7 @@ sign_near(walk *w, size_t at, size_t a, size_t b)
   if (identical(w, y[0], b))
     return 0;
   if (w->mode == ALONG_LINES) {
-    int sign = sign_along(w, at, y[0], b);
+    int sign = w->fork.sign(w, at, y[0], b);
     return sign == 0 ? ANY_SIDE : negative ? -sign : sign;
   }
   size_t c = fork_at(w, at, 2, y, !negative);

@@ -5,8 +5,6 @@
 #include "check/program/program_walk.h"
 
 void forks_clear(walk *w); /* before the program is followed */
-/* The choice at each fork, and among how many, 1 where all is left open; dead: beyond them nothing is followed. */
-void forks_choose(walk *w, const size_t *choices, const size_t *among, size_t n, bool dead);
 /* Is a less b (b == NONE: less a kink), zero at the point, identically zero near it? */
 bool identical(walk *w, size_t a, size_t b);
 /* The sign of the first nonzero coefficient of a less b along the arc; 0 when none is found. */

@@ -3,6 +3,7 @@
 #include "check/base/allocate.h"
 #include "check/base/lines.h"
 #include "check/base/tree.h"
+#include "check/program/program_choices.h"
 #include "check/program/program_follow.h"
 #include "check/program/program_fork.h"
 
@@ -153,8 +154,7 @@ read_tree(void *of)
   bool dead = line_is("dead");
   if (!dead)
     next_line("leaf");
-  forks_choose(t->w, path->choice, path->among, path->depth, dead);
-  follow_choices(t->w);
+  follow_choices(t->w, path->choice, path->among, path->depth, dead);
   require(t->w->fork.n_used == path->depth, "there is no fork for each branch above");
   if (dead)
     check_dead(t->w);

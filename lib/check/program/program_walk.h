@@ -31,6 +31,8 @@ typedef struct {
  * along an arc point + t arc[0] + t^2 arc[1] + ..., or by choices, in a dead branch no further; or along lines. */
 typedef enum { AT_POINT, ALONG_ARC, BY_CHOICES, ALONG_LINES } way;
 
+struct walk;
+
 /* That a difference of two numbers, zero at the point, is positive near it. */
 typedef struct {
   interval *gradient;
@@ -48,6 +50,10 @@ typedef struct {
   const size_t *choices, *among;
   size_t n_choices;
   bool dead;
+  /* Not along an arc: which of n numbers is the largest near the point (up: the least), NONE: it is left open; and along lines
+   * the sign of a less b, 0 when it is 0 along all. */
+  size_t (*largest)(struct walk *w, size_t at, size_t n, const size_t *y, bool up);
+  int (*sign)(struct walk *w, size_t at, size_t a, size_t b);
 } forks;
 
 /* A program that is followed. */

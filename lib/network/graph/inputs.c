@@ -1,7 +1,6 @@
 #include "network/graph/inputs.h"
 
 #include "network/graph/build.h"
-#include "network/graph/masks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -100,6 +99,15 @@ clarke_inputs_check_name(const clarke_model *m, const char *name, bool one_run, 
                      m->inputs[0].name, name, first ? "of the first input" : "the loss's target");
 }
 
+bool
+clarke_inputs_has_mask(const clarke_model *m, const char *name)
+{
+  for (size_t i = 0; i < m->n_nodes; i++)
+    if (m->nodes[i].masked && strcmp(m->nodes[i].out[0], name) == 0)
+      return true;
+  return false;
+}
+
 clarke_status
 clarke_inputs_take(clarke_model *m, const clarke_tensor *x, const clarke_tensor *batch, size_t n, const char *file,
                    clarke_error *err)
@@ -108,7 +116,7 @@ clarke_inputs_take(clarke_model *m, const clarke_tensor *x, const clarke_tensor 
     return clarke_fail(err, CLARKE_EINPUT, "%s: %zu inputs; at most %d are taken", m->file, m->n_inputs, MOST_INPUTS);
   for (size_t i = 0; i < n; i++)
     if (strcmp(batch[i].name, "x") != 0 && strcmp(batch[i].name, "y") != 0 && !is_input(m, batch[i].name)
-        && !clarke_masks_has(m, batch[i].name))
+        && !clarke_inputs_has_mask(m, batch[i].name))
       return clarke_fail(err, CLARKE_EINPUT, "%s: array '%s'; a batch has x, y perhaps, and arrays by the names of further inputs, or of "
                          "outputs of Dropout nodes",
                          file, batch[i].name);

@@ -23,4 +23,7 @@ clarke_status clarke_inputs_check_name(const clarke_model *m, const char *name, 
 clarke_status clarke_inputs_take(clarke_model *m, const clarke_tensor *x, const clarke_tensor *batch, size_t n,
                                  const char *file, clarke_error *err);
 
+/* Is that the output of a node that has been given a mask? */
+bool clarke_inputs_has_mask(const clarke_model *m, const char *name);
+
 #endif

@@ -9,15 +9,6 @@
 
 #define MASK_INPUT 3
 
-bool
-clarke_masks_has(const clarke_model *m, const char *name)
-{
-  for (size_t i = 0; i < m->n_nodes; i++)
-    if (m->nodes[i].masked && strcmp(m->nodes[i].out[0], name) == 0)
-      return true;
-  return false;
-}
-
 static clarke_model_node *
 find_dropout(clarke_model *m, const char *name)
 {

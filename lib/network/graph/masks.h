@@ -5,9 +5,6 @@
 
 #include "op/model.h"
 
-/* Is that the output of a node that has been given a mask? */
-bool clarke_masks_has(const clarke_model *m, const char *name);
-
 /* Each array of the batch (n of them, in `file`) that is named after a Dropout's output becomes that node's fourth input. It has the
  * output's shape, of all samples, and is 1 where an entry stays, 0 where it is dropped. In a single run it is a constant. Where the
  * model has a batch axis, masks differ from sample to sample, as the input does: they follow its entries. So do the arrays of the model's

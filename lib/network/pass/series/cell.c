@@ -21,6 +21,23 @@
 /* Terms that are tried, at most; bits of what is left out that are more than a level's precision. */
 #define MOST_TERMS 96
 #define LEFT_OUT 20
+/* Bits of a level's last word that its polynomials leave out, and some for what is rounded: terms_for leaves out all but 20. */
+#define SPARE_BITS 45
+
+size_t
+clarke_series_limbs(long precision)
+{
+  return precision <= 64 ? 2 : ((size_t)precision + SPARE_BITS + 63) / 64;
+}
+
+bool
+clarke_series_find_cell(long *k, double x)
+{
+  const double cell = nearbyint(x * CLARKE_CELLS_A_UNIT);
+
+  *k = fabs(cell) <= CLARKE_CELL_LAST ? (long)cell : 0;
+  return fabs(cell) <= CLARKE_CELL_LAST;
+}
 
 bool
 clarke_series_known(clarke_function function)

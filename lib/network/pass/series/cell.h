@@ -56,4 +56,9 @@ const clarke_pair_cell *clarke_series_pair_cell(clarke_kept *kept, clarke_functi
 /* For ERF and NORMAL; limbs <= CLARKE_LEVELS + 1, at least 2. */
 const clarke_ball_cell *clarke_series_ball_cell(clarke_kept *kept, clarke_function function, long k, size_t limbs);
 
+/* Words behind the point for that precision: two at least. */
+size_t clarke_series_limbs(long precision);
+/* The cell whose middle is nearest; false where there is none. */
+bool clarke_series_find_cell(long *k, double x);
+
 #endif

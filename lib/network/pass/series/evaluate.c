@@ -1,5 +1,5 @@
 /* Functions at a double, and on a ball, by the polynomial of the cell where it lies. */
-#include "network/pass/series/evaluate.h"
+#include "network/pass/series/cell.h"
 
 #include "exact/upward.h"
 #include "network/pass/analytic.h"
@@ -9,24 +9,6 @@
 #include <stdlib.h>
 
 #define MOST_LIMBS (CLARKE_LEVELS + 1)
-
-/* Bits of a level's last word that its polynomials leave out, and some for what is rounded: terms_for in cell.c leaves out all but 20. */
-#define SPARE_BITS 45
-
-size_t
-clarke_series_limbs(long precision)
-{
-  return precision <= 64 ? 2 : ((size_t)precision + SPARE_BITS + 63) / 64;
-}
-
-bool
-clarke_series_find_cell(long *k, double x)
-{
-  const double cell = nearbyint(x * CLARKE_CELLS_A_UNIT);
-
-  *k = fabs(cell) <= CLARKE_CELL_LAST ? (long)cell : 0;
-  return fabs(cell) <= CLARKE_CELL_LAST;
-}
 
 /* --- a double --- */
 

@@ -3,7 +3,7 @@
 
 #include "exact/upward.h"
 #include "network/pass/analytic.h"
-#include "network/pass/series/evaluate.h"
+#include "network/pass/series/cell.h"
 
 #include <math.h>
 #include <stdlib.h>
