@@ -887,6 +887,7 @@ static const lined inside[] = {
   {make_window, NULL, TIE("mean", SIMPLICES("1") "block 3 0\n" MOVE("w add 1")), "this direction does not move touched kink 0"},
   {make_window, NULL, TIE("mean", SIMPLICES("1") "block 3 0\n" ABC NO_OTHERS), NULL},
   {make_window, NULL, TIE("hybrid 1/2", SIMPLICES("1") "block 3 0\n" ABC NO_OTHERS), NULL},
+  {make_window, NULL, TIE("hybrid 3/2", SIMPLICES("1") "block 2 0\n" MOVE("w at 1 1") MOVE("w at 1 -1") NO_OTHERS), NULL}, /* a plays no part */
   {make_window, NULL, TIE("first", SIMPLICES("1") "block 3 0\n" ABC NO_OTHERS), "not inside the simplex"},
   {make_window, NULL, TIE("last", SIMPLICES("1") "block 1 0\n" MOVE("w at 1 -1") NO_OTHERS), NULL},
   {make_window, NULL, TIE("last", SIMPLICES("1") "block 1 0\n" MOVE("w at 1 1") NO_OTHERS), "for changes of a larger dimension"},
