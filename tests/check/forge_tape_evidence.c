@@ -682,6 +682,9 @@ say_blocks(scene *s, const blocks *of)
 static bool
 is_plain(const scene *s)
 {
+  double row[TAPE_WIDTH][TAPE_WEIGHTS];
+  int side[MOST_SPOTS] = {0};
+
   for (size_t k = 0; k < s->truth.n_spots; k++) {
     const spot *at = &s->truth.spot[k];
     size_t tied = 0;
@@ -690,6 +693,10 @@ is_plain(const scene *s)
       tied += at->window && at->tied[i];
     if (tied > 2)
       return false; /* some may be one option */
+    while (at->window && !at->tied[side[k]])
+      side[k]++;
+    if (truth_rows(&s->truth, side, k, row) == 0 && !truth_constant(&s->truth, k))
+      return false; /* it may be constant, as w times 0 is */
     for (size_t j = 0; j < s->truth.n_spots; j++)
       if (truth_behind(&s->truth, k, j))
         return false;
