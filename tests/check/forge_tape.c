@@ -365,7 +365,7 @@ forge(scene *s, rule r)
     say(s, "evidence %s\n", rule_name[r]);
   right = forge_evidence(s, r);
   if (s->length > begin) {
-    if (r == RULE_HULL && *q.verdict == 'i' && q.verdict[3] == 'b' && right == YES)
+    if ((r == RULE_HULL || r == RULE_SIMPLICES) && *q.verdict == 'i' && q.verdict[3] == 'b' && right == YES)
       right = UNKNOWN; /* of one cell alone */
     judge_evidence(&q, right);
     edit(s, begin);

@@ -459,54 +459,292 @@ forge_compensation(scene *s)
 
 /* ---- Simplices */
 
-/* Blocks of the touched kinks, in turn or all in one, of one sample or of all; a direction for each cell. */
-static answer
-forge_simplices(scene *s)
-{
-  size_t block_of[MOST_SPOTS], blocks = 1 + draw_below(s->state, 2), cells[2];
-  int side[MOST_SPOTS];
-  bool has_side[MOST_SPOTS], found = false;
-  move d[2];
+enum { MOST_BLOCKS = 2, NO_BLOCK = 2, MOST_SIMPLEX = 4 };
 
-  for (size_t k = 0; k < s->n; k++) {
-    const bool outside = own_side(s, s->site[k].spot, NULL, 0, 0, &side[0]) && one_in(s, 2);
-    block_of[k] = outside ? 2 : draw_below(s->state, blocks);
-    found = found || block_of[k] == 0;
+typedef struct {
+  size_t n, cells[MOST_BLOCKS], of[MOST_SPOTS]; /* of: the block of each spot, or none */
+  move d[MOST_BLOCKS][MOST_SIMPLEX];
+} blocks;
+
+/* AD's slopes everywhere, but for one spot's side. */
+static void
+switched(const scene *s, size_t k, int to, double *gradient)
+{
+  int side[MOST_SPOTS];
+
+  for (size_t i = 0; i < MOST_SPOTS; i++)
+    side[i] = -1;
+  side[k] = to;
+  truth_gradient(&s->truth, side, gradient);
+}
+
+/* The side to which a move brings spot k; -1: it is on none. No spot is behind another. */
+static int
+side_of(const scene *s, size_t k, const double *d)
+{
+  const spot *at = &s->truth.spot[k];
+  double row[TAPE_WIDTH][TAPE_WEIGHTS];
+  int side[MOST_SPOTS] = {0};
+
+  for (int i = 0; i < (at->window ? (int)TAPE_WIDTH : 2); i++) {
+    bool all = !at->window || at->tied[i];
+    double zero_row[TAPE_WEIGHTS];
+
+    side[k] = i;
+    const size_t n = all ? truth_rows(&s->truth, side, k, row) : 0;
+    for (size_t r = 0; r < n; r++)
+      all = all && along(row[r], d) > 0;
+    for (int o = 0; o < (int)TAPE_WIDTH && at->window && all; o++) /* another option of the same derivative is no less */
+      all = !at->tied[o] || o == i || truth_row(&s->truth, side, k, o, zero_row);
+    if (all && n > 0)
+      return i;
   }
-  for (size_t k = 0; k < s->n && !found; k++)
-    block_of[k] = 0;
-  if (s->n == 0)
-    return UNKNOWN;
-  for (size_t b = blocks = 1; b < 2; b++)
+  return -1;
+}
+
+/* Does the move leave spot k where it is? */
+static bool
+is_still(const scene *s, size_t k, const double *d)
+{
+  const spot *at = &s->truth.spot[k];
+  double row[TAPE_WIDTH][TAPE_WEIGHTS];
+  int side[MOST_SPOTS] = {0};
+
+  while (at->window && !at->tied[side[k]])
+    side[k]++;
+  const size_t n = truth_rows(&s->truth, side, k, row);
+  for (size_t r = 0; r < n; r++)
+    if (along(row[r], d) != 0)
+      return false;
+  return true;
+}
+
+static double
+determinant(const double *a, const double *b, const double *c)
+{
+  return a[0] * (b[1] * c[2] - b[2] * c[1]) - a[1] * (b[0] * c[2] - b[2] * c[0]) + a[2] * (b[0] * c[1] - b[1] * c[0]);
+}
+
+/* The dimension of what n rows span; and axes which tell it apart. */
+static size_t
+dimension_of(double row[][TAPE_WEIGHTS], size_t n, size_t *axis)
+{
+  size_t found = 0;
+
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j < n; j++)
+      for (size_t k = 0; k < n; k++)
+        for (size_t a = 0; a < 3; a++) {
+          const size_t b = (a + 1) % 3;
+
+          if (determinant(row[i], row[j], row[k]) != 0)
+            found = 3;
+          else if (found < 2 && row[i][a] * row[j][b] != row[i][b] * row[j][a]) {
+            found = 2;
+            axis[0] = a;
+            axis[1] = b;
+          } else if (found < 1 && row[i][a] != 0) {
+            found = 1;
+            axis[0] = a;
+          }
+        }
+  return found;
+}
+
+/* Do positive weights of the changes, and but for a factor no others, make them cancel? */
+static bool
+is_simplex(double change[][TAPE_WEIGHTS], size_t d, const size_t *axis)
+{
+  double weight[MOST_SIMPLEX] = {1, 1, 1, 1};
+
+  for (size_t i = 0; i <= d; i++) {
+    const double *a = change[(i + 1) % (d + 1)], *b = change[(i + 2) % (d + 1)], *c = change[(i + 3) % (d + 1)];
+
+    if (d == 1)
+      weight[i] = (i == 0 ? 1 : -1) * a[axis[0]];
+    if (d == 2)
+      weight[i] = a[axis[0]] * b[axis[1]] - a[axis[1]] * b[axis[0]];
+    if (d == 3)
+      weight[i] = (i % 2 == 0 ? 1 : -1) * determinant(a, b, c);
+  }
+  for (size_t i = 0; i <= d; i++)
+    if (!(weight[i] * weight[0] > 0))
+      return false;
+  return true;
+}
+
+/* Of a block: do its cells surround AD's output in what its kinks span? */
+static bool
+surrounds(const scene *s, const blocks *of, size_t b)
+{
+  double row[MOST_ROWS + TAPE_WIDTH][TAPE_WEIGHTS], change[MOST_SIMPLEX][TAPE_WEIGHTS], one[TAPE_WEIGHTS], first[TAPE_WEIGHTS];
+  int side[MOST_SIMPLEX][MOST_SPOTS];
+  size_t n = 0, axis[2] = {0, 1};
+
+  for (size_t c = 0; c < of->cells[b]; c++) {
+    for (size_t k = 0; k < MOST_SPOTS; k++)
+      side[c][k] = k < s->truth.n_spots && of->of[k] == b ? side_of(s, k, of->d[b][c]) : -1;
+    truth_gradient(&s->truth, side[c], change[c]);
+    less(change[c], s->truth.ad, change[c]);
+  }
+  for (size_t k = 0; k < s->truth.n_spots; k++) {
+    const bool window = s->truth.spot[k].window;
+    bool begun = false;
+
+    for (int o = 0; o < (window ? (int)TAPE_WIDTH : 2) && of->of[k] == b; o++) {
+      bool plays = window && truth_share(&s->truth, k, -1, (size_t)o) != 0;
+
+      for (size_t c = 0; c < of->cells[b]; c++)
+        plays = plays || (side[c][k] == o && (window || truth_slope(&s->truth, k, o) != truth_slope(&s->truth, k, -1)));
+      if (!plays)
+        continue;
+      switched(s, k, o, one);
+      if (window && begun)
+        less(one, first, row[n++]);
+      else if (window)
+        memcpy(first, one, sizeof first);
+      else
+        less(one, s->truth.ad, row[n++]);
+      begun = true;
+    }
+  }
+  const size_t d = dimension_of(row, n, axis);
+  return of->cells[b] == d + 1 && is_simplex(change, d, axis);
+}
+
+/* All that the rule asks, where no kink is behind another. The spots that are not touched are of no consequence. */
+static bool
+are_simplices(const scene *s, const blocks *of, move *d, size_t n)
+{
+  int side[MOST_SPOTS];
+  bool has_side[MOST_SPOTS];
+  double row[TAPE_WIDTH][TAPE_WEIGHTS];
+
+  for (size_t k = 0; k < s->truth.n_spots; k++) {
+    has_side[k] = own_side(s, k, NULL, 0, 0, &side[k]);
+    const size_t rows = truth_rows(&s->truth, side, k, row);
+    const bool flat = truth_constant(&s->truth, k);
+    for (size_t r = 0; r < rows && of->of[k] == NO_BLOCK; r++)
+      if (!has_side[k] || !moved(row[r], d, n))
+        return false;
+    if (of->of[k] == NO_BLOCK && !flat && (!has_side[k] || rows == 0))
+      return false; /* here nothing may rest */
+    for (size_t i = 0; i < n; i++)
+      if (of->of[k] != NO_BLOCK && !is_still(s, k, d[i]))
+        return false;
+    for (size_t b = 0; b < of->n; b++)
+      for (size_t c = 0; c < of->cells[b]; c++)
+        if (of->of[k] == b ? side_of(s, k, of->d[b][c]) < 0 : of->of[k] != NO_BLOCK && !is_still(s, k, of->d[b][c]))
+          return false;
+  }
+  for (size_t b = 0; b < of->n; b++)
+    if (!surrounds(s, of, b))
+      return false;
+  return true;
+}
+
+/* Moves of a block: any, or minus the one before. */
+static void
+draw_cells(const scene *s, blocks *of, size_t b)
+{
+  for (size_t c = 0; c < of->cells[b]; c++) {
+    draw_move(s, of->d[b][c]);
+    for (size_t i = 0; i < TAPE_WEIGHTS && c > 0 && of->cells[b] == 2 && c == 1; i++)
+      of->d[b][c][i] = one_in(s, 8) ? of->d[b][c][i] : -of->d[b][0][i];
+  }
+  for (size_t c = 0; c < of->cells[b]; c++) {
+    bool any = false;
+
+    for (size_t i = 0; i < s->tape.n_moving; i++)
+      any = any || of->d[b][c][i] != 0;
+    if (!any)
+      draw_move(s, of->d[b][c]);
+  }
+}
+
+static void
+say_blocks(scene *s, const blocks *of)
+{
+  say(s, "evidence simplices %zu\n", of->n);
+  for (size_t b = 0; b < of->n; b++) {
+    say(s, "block %zu", of->cells[b]);
     for (size_t k = 0; k < s->n; k++)
-      blocks = block_of[k] == 1 ? 2 : blocks;
-  say(s, "evidence simplices %zu\n", blocks);
-  for (size_t b = 0; b < blocks; b++) {
-    cells[b] = 1 + draw_below(s->state, s->tape.n_moving + 1);
-    say(s, "block %zu", cells[b]);
-    for (size_t k = 0; k < s->n; k++)
-      if (block_of[k] == b)
+      if (of->of[s->site[k].spot] == b)
         say(s, " %zu", k);
     say(s, "\n");
   }
-  for (size_t b = 0; b < blocks; b++)
-    for (size_t c = 0; c < cells[b]; c++) {
-      draw_move(s, d[0]);
-      if (c > 0 && one_in(s, 3)) /* less all before, as it must be in a simplex about 0 */
-        for (size_t i = 0; i < s->tape.n_moving; i++)
-          d[0][i] = -d[1][i];
-      memcpy(d[1], d[0], sizeof *d);
-      for (size_t i = 0; i < s->tape.n_moving; i++)
-        d[0][i] = d[0][i] == 0 && d[0][(i + 1) % 3] == 0 && d[0][(i + 2) % 3] == 0 ? 1 : d[0][i];
-      say_move(s, d[0]);
-    }
-  bool outer = false;
-  for (size_t k = 0; k < s->truth.n_spots; k++)
+  for (size_t b = 0; b < of->n; b++)
+    for (size_t c = 0; c < of->cells[b]; c++)
+      say_move(s, of->d[b][c]);
+}
+
+/* Is the rule told in plain numbers? */
+static bool
+is_plain(const scene *s)
+{
+  double row[TAPE_WIDTH][TAPE_WEIGHTS];
+  int side[MOST_SPOTS] = {0};
+
+  for (size_t k = 0; k < s->truth.n_spots; k++) {
+    const spot *at = &s->truth.spot[k];
+    size_t tied = 0;
+
+    for (size_t i = 0; i < TAPE_WIDTH; i++)
+      tied += at->window && at->tied[i];
+    if (tied > 2)
+      return false; /* some may be one option */
+    while (at->window && !at->tied[side[k]])
+      side[k]++;
+    if (truth_rows(&s->truth, side, k, row) == 0 && !truth_constant(&s->truth, k))
+      return false; /* it may be constant, as w times 0 is */
+    for (size_t j = 0; j < s->truth.n_spots; j++)
+      if (truth_behind(&s->truth, k, j))
+        return false;
+  }
+  return s->n == s->truth.n_spots && !s->truth.curved && !s->truth.rounded;
+}
+
+/* Blocks of the touched kinks, in one or two; those that have AD's sides may be in none. */
+static answer
+forge_simplices(scene *s)
+{
+  blocks of = {.n = 1};
+  int side[MOST_SPOTS];
+  bool has_side[MOST_SPOTS], outer = false, first = false;
+  move d[2];
+  size_t n = 0;
+
+  if (s->n == 0)
+    return UNKNOWN;
+  for (size_t k = 0; k < MOST_SPOTS; k++)
+    of.of[k] = NO_BLOCK;
+  for (size_t k = 0; k < s->n; k++) {
+    const size_t spot_of = s->site[k].spot;
+
+    of.of[spot_of] = own_side(s, spot_of, NULL, 0, 0, &side[spot_of]) && one_in(s, 2) ? NO_BLOCK : draw_below(s->state, MOST_BLOCKS);
+    of.of[spot_of] = of.of[spot_of] == 1 && !first ? 0 : of.of[spot_of];
+    first = first || of.of[spot_of] == 0;
+    of.n = of.of[spot_of] == 1 ? 2 : of.n;
+  }
+  if (!first)
+    of.of[s->site[0].spot] = 0;
+  for (size_t k = 0; k < s->truth.n_spots; k++) {
     has_side[k] = own_side(s, k, NULL, 0, 0, &side[k]);
-  for (size_t k = 0; k < s->n; k++)
-    outer = outer || block_of[k] == 2;
-  say_moves(s, d, outer ? draw_moves(s, side, has_side, d) : 0);
-  return UNKNOWN;
+    outer = outer || of.of[k] == NO_BLOCK;
+  }
+  const bool plain = is_plain(s);
+  for (size_t i = plain && !one_in(s, 4) ? 0 : 24; i < 25; i++) { /* until it is right */
+    for (size_t b = 0; b < of.n; b++) {
+      of.cells[b] = 1 + draw_below(s->state, s->tape.n_moving + 1);
+      draw_cells(s, &of, b);
+    }
+    n = outer ? draw_moves(s, side, has_side, d) : 0;
+    if (plain && are_simplices(s, &of, d, n))
+      break;
+  }
+  say_blocks(s, &of);
+  say_moves(s, d, n);
+  return !plain ? UNKNOWN : are_simplices(s, &of, d, n) ? YES : NO;
 }
 
 /* ---- Trees */

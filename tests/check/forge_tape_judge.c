@@ -47,6 +47,8 @@ __wrap_malloc(size_t n)
   if (!session.open || session.used + whole > BLOCK)
     return __real_malloc(n);
   session.used += whole;
+  memset(p, 0, 16);
+  memset(p + whole - 16, 0, 16); /* what is behind its end */
   memcpy(p, &n, sizeof n);
   return p + 16;
 }

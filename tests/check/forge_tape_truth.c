@@ -8,7 +8,7 @@
 #define LARGE 0x1p18 /* products of multiples of 2^-7 below it are exact, and so are their sums */
 #define ROUNDED 1e-9
 
-enum { AD_SIDE = -1 };
+enum { AD_SIDE = -1, MOST_PAIRS = 4096 };
 
 /* ---- Values and degrees */
 
@@ -440,9 +440,9 @@ truth_moves(const truth *of, const int *side, size_t k, const double *move)
 static bool
 eliminate(double (*row)[TAPE_WEIGHTS], size_t n, size_t dimension, double least, bool *exact)
 {
-  static double next[4][4096][TAPE_WEIGHTS];
+  static double next[TAPE_WEIGHTS + 1][MOST_PAIRS][TAPE_WEIGHTS];
   double (*to)[TAPE_WEIGHTS] = next[dimension];
-  size_t m = 0;
+  size_t m = 0, pairs = 0;
 
   if (n == 0)
     return true;
@@ -452,6 +452,15 @@ eliminate(double (*row)[TAPE_WEIGHTS], size_t n, size_t dimension, double least,
   for (size_t i = 0; i < n; i++) {
     for (size_t c = 0; c < dimension; c++)
       *exact = *exact && (least > 0 || fabs(row[i][c]) < LARGE);
+    for (size_t j = 0; j < n && fabs(row[i][last]) > least; j++)
+      pairs += row[i][last] > least && row[j][last] < -least;
+    pairs += fabs(row[i][last]) <= least;
+  }
+  if (pairs > MOST_PAIRS) {
+    *exact = false;
+    return true;
+  }
+  for (size_t i = 0; i < n; i++) {
     if (fabs(row[i][last]) <= least) {
       memcpy(to[m++], row[i], sizeof *row);
       continue;
@@ -459,10 +468,6 @@ eliminate(double (*row)[TAPE_WEIGHTS], size_t n, size_t dimension, double least,
     for (size_t j = 0; j < n && row[i][last] > least; j++) {
       if (row[j][last] >= -least)
         continue;
-      if (m == 4096) {
-        *exact = false;
-        return true;
-      }
       for (size_t c = 0; c < last; c++)
         to[m][c] = row[i][c] * -row[j][last] + row[j][c] * row[i][last];
       m++;

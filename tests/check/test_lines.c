@@ -457,6 +457,39 @@ make_apart(plain_tape *t)
     st->term[0][i] = (plain_term){1, -1, 2 + (int)i, 0};
 }
 
+/* relu(c(w0) - 1) at w0 = 1, of c that is 1 above 1. */
+static void
+make_clipped(plain_tape *t)
+{
+  begin(t);
+  t->w[0] = 1;
+  plain_step *st = add(t, PLAIN_PIECES, 1, 1);
+  st->op = 1;
+  st->n_kinks = 2;
+  st->at[0] = -1;
+  st->at[1] = 1;
+  st->piece[0][0] = -1;
+  st->piece[1][1] = 1;
+  st->piece[2][0] = 1;
+  st = add(t, PLAIN_SUM, 1, 2);
+  st->term[0][1] = (plain_term){-1, -1, -1, 0};
+  add_relu(t, 1);
+  add(t, PLAIN_SUM, 1, 1);
+}
+
+/* relu(relu(w0)) + p(w1), of PRelu. */
+static void
+make_apart_chain(plain_tape *t)
+{
+  make_apart(t);
+  t->n_steps = 4;
+  add_relu(t, 1);
+  t->step[4].term[0][0].step = 2;
+  plain_step *st = add(t, PLAIN_SUM, 1, 2);
+  for (size_t i = 0; i < 2; i++)
+    st->term[0][i] = (plain_term){1, -1, 3 + (int)i, 0};
+}
+
 /* relu(w0) + 2 |w1| + relu(1 - 1): the last one's argument is constant. */
 static void
 make_constant(plain_tape *t)
@@ -840,8 +873,21 @@ static const lined inside[] = {
    MOVE("w at 0 1\nmove w at 1 -1") NO_OTHERS, NULL},
   {make_apart, NULL, WHO("sum", "w") "proxy PRelu 0 3/4\n" RELU("2/3") TWO SIMPLICES("1") "block 3 0 1\n" MOVE("w add 1") MOVE("w add -1")
    MOVE("w at 0 -1\nmove w at 1 1") NO_OTHERS, "not inside the simplex"},
+  {make_apart, NULL, WHO("sum", "w") "proxy PRelu 0 3/4\n" RELU("1") TWO SIMPLICES("1") "block 2 1\n" MOVE("w at 1 1") MOVE("w at 1 -1")
+   "directions 1\n" MOVE("w at 0 1"), NULL},
+  {make_apart, NULL, WHO("sum", "w") "proxy PRelu 0 1\n" RELU("1/3") TWO SIMPLICES("1") "block 2 0 1\n" MOVE("w at 0 2\nmove w at 1 1")
+   MOVE("w at 0 -1\nmove w at 1 1") NO_OTHERS, NULL},
+  {make_apart_chain, NULL, WHO("sum", "w") "proxy PRelu 0 3/4\n" RELU("1") "touched 3\n" SIMPLICES("1") "block 2 1\n" MOVE("w at 1 1")
+   MOVE("w at 1 -1") "directions 1\n" MOVE("w at 0 1"), NULL},
+  {make_clipped, NULL, WHO("sum", "w") "proxy Clip 0 1\nproxy Clip 1 1/2\n" RELU("1") TWO SIMPLICES("1") "block 2 0\n" LEFT_RIGHT NO_OTHERS,
+   "no direction moves touched kink 1"},
+  {make_constant, NULL, WHO("sum", "w") RELU("1/3") "touched 3\n" SIMPLICES("2") "block 2 0\nblock 2 1\n" LEFT_RIGHT MOVE("w at 1 1")
+   MOVE("w at 1 -3") NO_OTHERS, NULL},
+  {make_window, NULL, TIE("mean", SIMPLICES("1") "block 3 1\n"), "each in one block"},
+  {make_window, NULL, TIE("mean", SIMPLICES("1") "block 3 0\n" MOVE("w add 1")), "this direction does not move touched kink 0"},
   {make_window, NULL, TIE("mean", SIMPLICES("1") "block 3 0\n" ABC NO_OTHERS), NULL},
   {make_window, NULL, TIE("hybrid 1/2", SIMPLICES("1") "block 3 0\n" ABC NO_OTHERS), NULL},
+  {make_window, NULL, TIE("hybrid 3/2", SIMPLICES("1") "block 2 0\n" MOVE("w at 1 1") MOVE("w at 1 -1") NO_OTHERS), NULL}, /* a plays no part */
   {make_window, NULL, TIE("first", SIMPLICES("1") "block 3 0\n" ABC NO_OTHERS), "not inside the simplex"},
   {make_window, NULL, TIE("last", SIMPLICES("1") "block 1 0\n" MOVE("w at 1 -1") NO_OTHERS), NULL},
   {make_window, NULL, TIE("last", SIMPLICES("1") "block 1 0\n" MOVE("w at 1 1") NO_OTHERS), "for changes of a larger dimension"},
