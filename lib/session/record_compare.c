@@ -26,7 +26,7 @@ typedef struct {
   clarke_slopes slopes;
   clarke_matrix *grad, *gradient; /* by value, by parameter */
   clarke_roundoff rounded;
-  double **bound, **recorded; /* by parameter, by value */
+  double **bound, **recorded; /* by parameter (NULL: it has none), by value */
   clarke_error *err;
 } work;
 
@@ -231,6 +231,15 @@ say_entry(work *w, size_t p, size_t e, double recorded, clarke_truth within)
                            q->name, index, recorded, exact, w->bound[p][e]);
 }
 
+/* No entry has a bound. */
+static clarke_status
+skip_parameter(work *w, size_t p)
+{
+  w->r->entries += w->s->graph.parameters[p].count;
+  w->r->worst = INFINITY;
+  return w->r->ran == CLARKE_RAN_EXPLAINED ? say_entry(w, p, 0, 0, CLARKE_UNKNOWN) : CLARKE_OK;
+}
+
 static clarke_status
 compare_parameter(work *w, size_t p)
 {
@@ -242,6 +251,8 @@ compare_parameter(work *w, size_t p)
   if (t == NULL || t->real == NULL || t->rank != q->rank || memcmp(t->dims, q->dims, q->rank * sizeof *q->dims) != 0)
     return clarke_fail(w->err, CLARKE_EINPUT, "%s: %s: no floats of the shape of parameter '%s'", w->r->folder,
                        w->r->step->gradients.name, q->name);
+  if (w->bound[p] == NULL)
+    return skip_parameter(w, p);
   for (size_t e = 0; e < t->count && status == CLARKE_OK; e++) {
     double ratio;
     clarke_truth within;

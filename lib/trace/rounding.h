@@ -63,7 +63,8 @@ clarke_status clarke_roundoff_backward(double **bound, clarke_roundoff *r, const
                                       clarke_error *err);
 
 /* The same, and grad and gradient (by parameter, 0 x 0 to begin with) beside it: grad is seeded, as clarke_reverse_run asks. What has no bound
- * is not followed: entries of the gradient are AD's exact ones where their bound is finite. Branches are counted in what is followed. */
+ * is not followed: entries of the gradient are AD's exact ones where their bound is finite. bound[p] is NULL where none of a parameter's has one.
+ * Branches are counted in what is followed. */
 clarke_status clarke_roundoff_backward_along(double **bound, clarke_matrix *gradient, clarke_roundoff *r, clarke_matrix *grad, double scale,
                                              clarke_error *err);
 

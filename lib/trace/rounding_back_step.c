@@ -187,8 +187,10 @@ back_products(const clarke_roundback *p, clarke_rounding_sum *x, clarke_rounding
   if (x != NULL) {
     clarke_roundoff_dense_back(x->error, p->s, sizes->weight, p->error, p->n);
     clarke_roundoff_dense_back(x->error, p->s, sizes->weight, narrow, p->n);
-    clarke_roundoff_dense_back(x->error, p->s, sizes->cast, all, p->n);
     clarke_roundoff_dense_back(x->mass, p->s, sizes->weight, all, p->n);
+  }
+  if (x != NULL && sizes->cast != NULL) {
+    clarke_roundoff_dense_back(x->error, p->s, sizes->cast, all, p->n);
     clarke_roundoff_dense_back(x->mass, p->s, sizes->cast, all, p->n);
   }
   if (w != NULL) {
@@ -204,10 +206,12 @@ back_dense(const clarke_roundback *p, clarke_error *err)
 {
   const clarke_dense *d = &p->s->dense;
   clarke_rounding_sum *x = clarke_roundback_target(p, p->s->in[0].value), *w = clarke_roundback_target(p, d->weight);
-  const clarke_dense_sizes sizes = {clarke_roundoff_weights(p->r, d->weight, false), clarke_roundoff_weights(p->r, d->weight, true),
+  const bool casts = clarke_roundoff_casts(p->r, d->weight);
+  const clarke_dense_sizes sizes = {clarke_roundoff_weights(p->r, d->weight, false),
+                                    casts ? clarke_roundoff_weights(p->r, d->weight, true) : NULL,
                                     clarke_roundoff_tops(p->r, p->s->in[0].value)};
   double *all = malloc((p->count * p->n + 1) * sizeof *all), *narrow = malloc((p->count * p->n + 1) * sizeof *narrow);
-  const bool well = sizes.weight != NULL && sizes.cast != NULL && sizes.top != NULL && all != NULL && narrow != NULL;
+  const bool well = sizes.weight != NULL && (!casts || sizes.cast != NULL) && sizes.top != NULL && all != NULL && narrow != NULL;
   const double taken = clarke_roundoff_narrow(&p->r->by, p->s);
 
   for (size_t e = 0; well && e < p->count * p->n; e++) {

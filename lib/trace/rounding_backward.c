@@ -181,6 +181,22 @@ clarke_roundback_fold(clarke_rounding_sum *to, size_t count, const clarke_roundb
   to->terms += (double)meet * s->terms;
 }
 
+/* Has no entry of the parameter a bound? Entries of constants that are lost are those of all, together. */
+static bool
+parameter_is_lost(const clarke_roundback *b, size_t q)
+{
+  size_t met = 0;
+
+  memset(b->reads, 0, b->g->parameters[q].count * sizeof *b->reads);
+  for (size_t v = 0; b->lost != NULL && v < b->g->n_values; v++) {
+    const clarke_value *of = &b->g->values[v];
+
+    for (size_t f = 0; b->lost[v] && of->constant && of->parameter == q && f < of->count; f++)
+      met += b->reads[of->origin != NULL ? of->origin[f] : f]++ == 0;
+  }
+  return met > 0 && met == b->g->parameters[q].count;
+}
+
 /* A constant's part in its parameter's sum. */
 static void
 join(clarke_rounding_sum *whole, size_t count, const clarke_roundback *b, size_t value)
@@ -200,6 +216,8 @@ finish_parameter(double **bound, const clarke_roundback *b, size_t q, clarke_err
   clarke_rounding_sum whole = {.error = NULL};
   clarke_status status = CLARKE_OK;
 
+  if (parameter_is_lost(b, q))
+    return CLARKE_OK;
   *bound = malloc((count + 1) * sizeof **bound);
   if (*bound == NULL || !clarke_rounding_sum_init(&whole, count))
     status = clarke_no_memory(err);

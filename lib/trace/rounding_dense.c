@@ -15,6 +15,17 @@ clarke_roundoff_weights(const clarke_roundoff *r, size_t value, bool cast)
   return size;
 }
 
+bool
+clarke_roundoff_casts(const clarke_roundoff *r, size_t value)
+{
+  const clarke_value *v = &r->f->g->values[value];
+  size_t e = 0;
+
+  while (e < v->count && clarke_roundoff_constant(r, v->real[e]) == 0)
+    e++;
+  return e < v->count;
+}
+
 double *
 clarke_roundoff_tops(const clarke_roundoff *r, size_t value)
 {

@@ -8,12 +8,14 @@
 /* Each malloc; NULL when out of memory. */
 typedef struct {
   double *weight; /* |w|, as stored */
-  double *cast;   /* what a cast takes of each */
+  double *cast;   /* what a cast takes of each; NULL: of none */
   double *top;    /* size + error of the operand */
 } clarke_dense_sizes;
 
 /* The absolute values of a constant; or what casting takes of them. */
 double *clarke_roundoff_weights(const clarke_roundoff *r, size_t value, bool cast);
+/* Does casting take something of an entry of the constant? */
+bool clarke_roundoff_casts(const clarke_roundoff *r, size_t value);
 /* Is each of n weights' sizes 1, so that a product is a number itself, or turned in sign? Of sums over axes all are. */
 bool clarke_roundoff_turns(const double *size, size_t n);
 /* size + error of an activation. */

@@ -43,17 +43,20 @@ dense_errors(const pass *p, clarke_error *err)
   const clarke_dense *d = &p->s->dense;
   const size_t x = p->s->in[0].value, inner = d->inner;
   const double narrow = clarke_roundoff_narrow(&p->r->by, p->s);
+  const bool casts = clarke_roundoff_casts(p->r, d->weight);
   bool turns = false;
-  const clarke_dense_sizes sizes = {clarke_roundoff_weights(p->r, d->weight, false), clarke_roundoff_weights(p->r, d->weight, true),
-                                    clarke_roundoff_tops(p->r, x)};
+  const clarke_dense_sizes sizes = {clarke_roundoff_weights(p->r, d->weight, false),
+                                    casts ? clarke_roundoff_weights(p->r, d->weight, true) : NULL, clarke_roundoff_tops(p->r, x)};
   double *mass = calloc(p->count * p->n + 1, sizeof *mass), *passed = malloc((p->count * p->n + 1) * sizeof *passed);
-  const bool well = sizes.weight != NULL && sizes.cast != NULL && sizes.top != NULL && mass != NULL && passed != NULL;
+  const bool well = sizes.weight != NULL && (!casts || sizes.cast != NULL) && sizes.top != NULL && mass != NULL && passed != NULL;
 
   if (well) {
     turns = inner == 1 && !p->r->by.casts && clarke_roundoff_turns(sizes.weight, p->g->values[d->weight].count);
     clarke_roundoff_dense(p->error, p->s, sizes.weight, p->r->error[x], p->n);
-    clarke_roundoff_dense(p->error, p->s, sizes.cast, sizes.top, p->n);
     clarke_roundoff_dense(mass, p->s, sizes.weight, sizes.top, p->n);
+  }
+  if (well && casts) {
+    clarke_roundoff_dense(p->error, p->s, sizes.cast, sizes.top, p->n);
     clarke_roundoff_dense(mass, p->s, sizes.cast, sizes.top, p->n);
   }
   for (size_t e = 0; well && e < p->count * p->n; e++) {

@@ -220,7 +220,7 @@ compare_along(size_t *finite, bounds *b, double scale)
     for (size_t e = 0; g->parameters[q].wrt && e < g->parameters[q].count; e++) {
       double exact;
 
-      if (!isfinite(bound[q][e]))
+      if (bound[q] == NULL || !isfinite(bound[q][e]))
         continue;
       ++*finite;
       exact = b->gradient[q].rows > 0 ? clarke_matrix_get_double(&b->gradient[q], e, 0) : 0;

@@ -360,6 +360,13 @@ START_TEST(sizes_of_factors)
   for (size_t e = 0; e < 4; e++)
     ck_assert(w[e] == fabs(real[e]));
   free(w);
+  ck_assert(clarke_roundoff_casts(&r, 0));
+  r.by.casts = false;
+  ck_assert(clarke_roundoff_casts(&r, 0)); /* the last is subnormal as a float32, and taken for 0 by some */
+  real[3] = 0x1p-120;
+  ck_assert(!clarke_roundoff_casts(&r, 0));
+  real[3] = 0x1p-140;
+  r.by.casts = true;
   w = clarke_roundoff_weights(&r, 0, true);
   for (size_t e = 0; e < 4; e++)
     ck_assert(w[e] == clarke_roundoff_constant(&r, real[e]) && w[e] >= fabs(real[e] - (double)(float)real[e]));

@@ -3,8 +3,8 @@
  * the same of the same entries. */
 #include "network/pass/fingerprint.h"
 
-#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define P (((uint64_t)1 << 61) - 1)
 #define UNREDUCED 32 /* products of residues that 128 bits hold, with a residue beside */
@@ -65,11 +65,15 @@ inverse(uint64_t a)
 static uint64_t
 of_double(double x)
 {
-  int exponent;
-  const uint64_t mantissa = (uint64_t)ldexp(frexp(fabs(x), &exponent), 53);
-  const uint64_t size = reduce((wide)mantissa << (unsigned)(((exponent - 53) % 61 + 61) % 61));
+  uint64_t bits, mantissa;
+  unsigned exponent;
 
-  return x < 0 ? minus(0, size) : size;
+  memcpy(&bits, &x, sizeof bits);
+  exponent = (unsigned)(bits >> 52 & 0x7ff);
+  mantissa = (bits & (((uint64_t)1 << 52) - 1)) | (uint64_t)(exponent > 0) << 52;
+  /* times 2^(exponent - 1075), of subnormal numbers as of exponent 1 */
+  mantissa = reduce((wide)mantissa << ((exponent > 0 ? exponent : 1) + 18 * 61 - 1075) % 61);
+  return x < 0 ? minus(0, mantissa) : mantissa;
 }
 
 static uint64_t
