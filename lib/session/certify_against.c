@@ -206,16 +206,59 @@ note_arguments(clarke_difference *d, const clarke_certified *a, const clarke_cer
   }
 }
 
+/* The first entry of a step's output of which the two have other numbers. */
+static void
+find_first(clarke_difference *d, const clarke_certified *a, const clarke_certified *b, const size_t *twin)
+{
+  const clarke_graph *g = &a->audit.graph, *h = &b->audit.graph;
+  const size_t n = a->nodes.pass.n;
+
+  for (size_t i = 0; i < g->n_steps && !d->numbered; i++) {
+    const size_t out = g->steps[i].out, entries = twin[i] != CLARKE_NONE ? g->values[out].count * n : 0;
+    const double *one = a->nodes.recorded[out], *other = entries > 0 ? b->nodes.recorded[h->steps[twin[i]].out] : NULL;
+
+    for (size_t e = 0; one != NULL && other != NULL && e < entries && !d->numbered; e++)
+      if (one[e] != other[e]) {
+        d->numbered = true;
+        d->number = (clarke_bifurcation){i, e / n, e % n};
+        d->recorded[0] = one[e];
+        d->recorded[1] = other[e];
+      }
+  }
+}
+
+/* The place where they part, beside the exact replay of the first. */
+static clarke_truth
+at_exactly(const clarke_difference *d, const clarke_certified *a)
+{
+  const clarke_branches *p = &a->pattern;
+
+  if (!a->compared)
+    return CLARKE_UNKNOWN;
+  for (size_t k = 0; k < p->n; k++) {
+    const clarke_parted *at = &p->parted[k];
+
+    if (at->step == d->at.step && at->feature == d->at.feature && at->sample == d->at.sample)
+      return at->kind == CLARKE_AT_EXACTLY ? CLARKE_YES : CLARKE_NO;
+  }
+  if (p->open > 0 || p->unrecorded > 0)
+    return CLARKE_UNKNOWN;
+  return a->nodes.pass.piece[d->at.step][d->at.feature * a->nodes.pass.n + d->at.sample] < 0 ? CLARKE_YES : CLARKE_NO;
+}
+
 static void
 find_kind(clarke_difference *d, const clarke_certified *a, const clarke_certified *b, const size_t *twin)
 {
   compare_gradients(d, a, b);
+  d->exactly = CLARKE_UNKNOWN;
   d->kind = CLARKE_NOT_EXPLAINED;
   if (!a->traced || !b->traced || !pattern_known(a) || !pattern_known(b))
     return;
+  find_first(d, a, b, twin);
   d->forked = clarke_branches_fork(&d->at, &a->nodes, &b->nodes, twin);
   if (d->forked) {
     d->kind = CLARKE_BY_BRANCHES;
+    d->exactly = at_exactly(d, a);
     note_arguments(d, a, b, twin);
   } else if (find_number(&d->at, a, b, twin)) {
     d->kind = CLARKE_BY_NUMBERS;
@@ -258,18 +301,36 @@ pair_json(const double *value)
 }
 
 static json_t *
-fork_json(const clarke_difference *d, const clarke_certified *a)
+place_json(const clarke_bifurcation *at, const clarke_certified *a)
 {
-  const clarke_step *s = &a->audit.graph.steps[d->at.step];
+  const clarke_step *s = &a->audit.graph.steps[at->step];
   const clarke_value *v = &a->audit.graph.values[s->out];
   json_t *j = json_object();
   char index[256];
 
-  clarke_put_index(index, sizeof index, v->dims, v->rank, d->at.feature);
+  clarke_put_index(index, sizeof index, v->dims, v->rank, at->feature);
   clarke_json_set(&j, "node", clarke_json_text(v->name != NULL ? v->name : s->name));
   clarke_json_set(&j, "index", clarke_json_text(index));
-  clarke_json_set(&j, "sample", json_integer((json_int_t)d->at.sample));
-  clarke_json_set(&j, "arguments", s->kind == CLARKE_PIECEWISE ? pair_json(d->argument) : json_null());
+  clarke_json_set(&j, "sample", json_integer((json_int_t)at->sample));
+  return j;
+}
+
+static json_t *
+fork_json(const clarke_difference *d, const clarke_certified *a)
+{
+  json_t *j = place_json(&d->at, a);
+
+  clarke_json_set(&j, "arguments", a->audit.graph.steps[d->at.step].kind == CLARKE_PIECEWISE ? pair_json(d->argument) : json_null());
+  clarke_json_set(&j, "exactly", d->exactly == CLARKE_UNKNOWN ? json_null() : json_boolean(d->exactly == CLARKE_YES));
+  return j;
+}
+
+static json_t *
+number_json(const clarke_difference *d, const clarke_certified *a)
+{
+  json_t *j = place_json(&d->number, a);
+
+  clarke_json_set(&j, "values", pair_json(d->recorded));
   return j;
 }
 
@@ -281,6 +342,7 @@ clarke_difference_json(const clarke_difference *d, const clarke_certified *a, co
   clarke_json_set(&j, "difference", json_string(difference_name(d->kind)));
   clarke_json_set(&j, "answer", json_string(clarke_certainty_name(clarke_certified_answer(b))));
   clarke_json_set(&j, "first", d->forked ? fork_json(d, a) : json_null());
+  clarke_json_set(&j, "first_number", d->numbered ? number_json(d, a) : json_null());
   clarke_json_set(&j, "entries", json_integer((json_int_t)d->entries));
   clarke_json_set(&j, "differing", json_integer((json_int_t)d->differing));
   clarke_json_set(&j, "parameter", clarke_json_text(d->parameter));

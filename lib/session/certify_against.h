@@ -17,6 +17,11 @@ typedef struct {
   bool forked;
   clarke_bifurcation at;   /* the first, in the graph's order */
   double argument[2];      /* of a kink what was recorded there */
+  clarke_truth exactly;    /* does its exact argument lie on the kink, or do the exact entries of its window tie? A real bifurcation does;
+                            * else the branch is of floats alone. Not known without the first's exact replay */
+  bool numbered;           /* does some recorded output differ? */
+  clarke_bifurcation number; /* the first, in the graph's order, */
+  double recorded[2];      /* and what was recorded */
   size_t entries, differing; /* of the gradient in all parameters */
   const char *parameter;   /* where it differs most, in absolute value; NULL: nowhere */
   char index[256];

@@ -227,6 +227,28 @@ def whole_lines(folder):
     expect(watch.close()["steps"] == 1, "the outer block is recorded")
 
 
+def decided_later(folder):
+    """A step that is not decided is kept until one is that is decided, and wrong: that one is kept, with its proof."""
+    model = Net()
+    watch = clarke.monitor(model, folder)
+    ask = watch.program.ask
+
+    def asked(run, proof="", **options):
+        report = ask(run, proof, **options)
+        return {**report, "verdict": "undecided"} if os.path.basename(os.path.dirname(run)) in ("step-1", "step-3") else report
+
+    watch.program.ask = asked
+    train(watch, model, 5, lambda i: setattr(model, "wrong", i == 2))
+    said = watch.close()
+    expect([line["verdict"] for line in lines(folder)] == ["in-bouligand", "undecided", "not-in-clarke", "undecided", "in-bouligand"], f"{lines(folder)}")
+    with open(os.path.join(folder, "first", "run.json"), encoding="utf-8") as f:
+        expect(json.load(f)["steps"][0]["step"] == 2, "the step that is decided is kept")
+    done = subprocess.run([CHECK, os.path.join(folder, "first", "proof")], capture_output=True, text=True)
+    expect(done.returncode == 0, f"with its proof: {done.stdout}{done.stderr}")
+    expect(said["first_not_in_bouligand"] == 1 and said.summary[2] == "The first to look at is step 1, and step 2 is the first that is decided: "
+           f"clarke audit {folder}/first tells all of that one.", f"{said.summary}")
+
+
 def few_wait(folder):
     """A program that waits until the training is at step 4, where at most one step may wait: then the training waits in step 3."""
     gate, slow = os.path.join(folder, "gate"), os.path.join(folder, "slow")
@@ -339,6 +361,7 @@ def main():
         judged()
         with_surrogates(tempfile.mkdtemp(dir=folder))
         whole_lines(os.path.join(folder, "whole"))
+        decided_later(os.path.join(folder, "decided"))
         few_wait(folder)
         lasting(tempfile.mkdtemp(dir=folder))
         served(tempfile.mkdtemp(dir=folder))

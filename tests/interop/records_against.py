@@ -4,10 +4,12 @@
 Autocast and other memory formats put casts and copies into a graph, at places that PyTorch chooses. They are passed over, on either side:
 what differs is rounding, branches, or AD's number at a kink. Another function is still another function.
 """
+import itertools
 import json
 import os
 import sys
 import tempfile
+from fractions import Fraction
 
 import torch
 from torch import nn
@@ -21,6 +23,7 @@ os.environ["CLARKE"] = CLARKE
 import clarke  # noqa: E402
 from copied_run import Copy  # noqa: E402
 from expect import expect, finish, said  # noqa: E402
+from safetensors.torch import load_file  # noqa: E402
 
 X, Y = torch.randn(4, 2, 6, 6, generator=torch.Generator().manual_seed(3)), torch.tensor([0, 1, 2, 0])
 
@@ -92,6 +95,8 @@ def main():
         status, found = against(os.path.join(folder, "bfloat16"), turned)
         expect(status == 2 and "graph or loss is not the same" in found, f"another function, in another type: {status} {found}")
         numbers(folder)
+        exactly(folder)
+        first_number(folder, plain)
     finish()
 
 
@@ -119,6 +124,56 @@ def numbers(folder):
     other = Copy(folder, runs["kinked-cast"]).describe(lambda d: d.update(profile="pytorch-2.14" if d["profile"] != "pytorch-2.14" else "pytorch-2.13"))
     status, found = against(runs["kinked"], other.run)
     expect(not isinstance(found, str) and found["difference"] == "numbers at kinks" and found["first"]["node"].endswith("clamp"), f"numbers: {status} {found}")
+
+
+class Sum(nn.Module):
+    """relu of w . x, whose products are summed in the type's own way."""
+
+    def __init__(self, w):
+        super().__init__()
+        self.line = nn.Linear(len(w), 1, bias=False)
+        with torch.no_grad():
+            self.line.weight.copy_(torch.tensor([w]))
+
+    def forward(self, x):
+        return torch.relu(self.line(x))
+
+
+def exactly(folder):
+    """Where two types part at a kink: the sum is exactly 0, or it is not, as Python's fractions have it."""
+    lost = [w for w in itertools.permutations([2.0 ** 24, 1.0, -2.0 ** 24, -1.0]) if Sum(w)(torch.ones(1, 4)).item() != 0]
+    seen = set()
+    for w in (lost[0], [1.0, 2.0 ** -30, -1.0]):
+        name, runs, x32 = f"{len(w)} products", [], torch.ones(1, len(w))
+        exact = sum(map(Fraction, w))
+        for dtype in (torch.float32, torch.float64):
+            net = Sum(w).to(dtype)
+            runs.append(os.path.join(folder, f"{name} {dtype}"))
+            with clarke.record(runs[-1], net):
+                net(x32.to(dtype)).sum().backward()
+        for one, other in (runs, runs[::-1]):
+            status, out, error = said(CLARKE, "certify", one, "--against", other, "--json")
+            found = json.loads(out)["against"]
+            expect(found["difference"] == "branches" and found["first"]["exactly"] is (exact == 0), f"{name}: {exact}, {found}")
+            seen.add(found["first"]["exactly"])
+    expect(seen == {True, False}, f"a real one and one of floats: {seen}")
+
+
+def first_number(folder, plain):
+    """The first output, in the graph's order, of which PyTorch has another number in float64: as the files have it."""
+    other = os.path.join(folder, "float64")
+    status, found = against(plain, other)
+    with open(os.path.join(plain, "run.json")) as f:
+        names = [n["name"] for n in json.load(f)["nodes"]]
+    one, two = (load_file(os.path.join(run, "step-000000.trace.safetensors")) for run in (plain, other))
+    first = next(n for n in names if f"output/{n}" in one and not torch.equal(one[f"output/{n}"].double(), two[f"output/{n}"]))
+    place = found["first_number"]
+    at = (place["sample"], *json.loads(place["index"]))
+    told = [float.fromhex(v) for v in place["values"]]
+    expect(place["node"] == first, f"{first}, not {place}")
+    expect([float(t[f"output/{first}"].reshape(4, -1)[at[0]].reshape(t[f"output/{first}"].shape[1:])[at[1:]]) for t in (one, two)] == told and told[0] != told[1], f"{place}")
+    status, found = against(plain, plain)
+    expect(found["first_number"] is None and found["difference"] == "none", f"a record beside itself: {found}")
 
 
 if __name__ == "__main__":

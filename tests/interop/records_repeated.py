@@ -411,6 +411,7 @@ def chosen(function):
 def beside_what_is_called(case, x):
     """What runs hangs on more than on the functions of PyTorch's that are called."""
     case("mode of functions", lambda net: Passing({}))  # the lines are its own
+    case("mode of operators in the block", again=under(Doubled))
     case("mode that changes a function", lambda net: Passing({torch.relu: torch.tanh}))
     case("function of somebody's", lambda net: chosen(torch.tanh), begin=setting("inner", overridden), heard=False)
     case("function of somebody's, again", same=True, begin=setting("inner", overridden), heard=False)

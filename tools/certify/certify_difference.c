@@ -4,19 +4,27 @@
 #include <stdio.h>
 
 static void
-print_fork(const clarke_difference *d, const clarke_certified *a)
+print_place(const char *what, const clarke_bifurcation *at, const clarke_certified *a)
 {
-  const clarke_step *s = &a->audit.graph.steps[d->at.step];
+  const clarke_step *s = &a->audit.graph.steps[at->step];
   const clarke_value *v = &a->audit.graph.values[s->out];
   char index[256];
 
-  clarke_put_index(index, sizeof index, v->dims, v->rank, d->at.feature);
-  printf("The first is %s%s of sample %zu", v->name != NULL ? v->name : s->name, index, d->at.sample);
-  if (s->kind == CLARKE_PIECEWISE)
+  clarke_put_index(index, sizeof index, v->dims, v->rank, at->feature);
+  printf("%s is %s%s of sample %zu", what, v->name != NULL ? v->name : s->name, index, at->sample);
+}
+
+static void
+print_fork(const clarke_difference *d, const clarke_certified *a)
+{
+  print_place("The first", &d->at, a);
+  if (a->audit.graph.steps[d->at.step].kind == CLARKE_PIECEWISE)
     printf(": its argument was recorded as %.9g and %.9g", d->argument[0], d->argument[1]);
   else
     printf(": two entries of the window won");
   puts(".");
+  if (d->kind == CLARKE_BY_BRANCHES && d->exactly != CLARKE_UNKNOWN)
+    puts(d->exactly == CLARKE_YES ? "It is touched exactly, too: a real bifurcation." : "Exactly it is not touched: the branch is of floats alone.");
 }
 
 /* How many of the steps that both runs have are the same, and which is the first that is not. */
@@ -47,6 +55,10 @@ clarke_certify_print_difference(const clarke_difference *d, const clarke_certifi
   printf("Difference from %s: %s\n", b->record.folder, sentence[d->kind]);
   if (d->forked)
     print_fork(d, a);
+  if (d->numbered) {
+    print_place("The first number that differs", &d->number, a);
+    printf(": %.9g and %.9g.\n", d->recorded[0], d->recorded[1]);
+  }
   printf("That record by itself: %s.\nOf %zu entries of the gradient %zu differ", clarke_certainty_name(clarke_certified_answer(b)),
          d->entries, d->differing);
   if (d->parameter != NULL)

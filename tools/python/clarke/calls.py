@@ -23,7 +23,7 @@ LOST = ("autograd has other operators than this program's earlier steps", "watch
 
 @dataclass(slots=True)
 class Call:
-    """A function of PyTorch's, in the forward pass."""
+    """A function of PyTorch's is called, in the forward pass."""
 
     function: object
     args: tuple  # with slots
@@ -62,7 +62,7 @@ class Heard:
             self.calls = None
 
     def hold(self, tree):
-        """Views are other tensors to autograd than the operators had."""
+        """Autograd makes other tensors of views than the operators had."""
         if isinstance(tree, torch.Tensor):
             self.results[id(tree)] = tree, self.slot(tree)
         elif isinstance(tree, (list, tuple)):
@@ -94,10 +94,21 @@ class Heard:
         if self.calls is None or not self.calls or self.calls[-1].end != len(program.events):
             return None
         shown = {slot for call in self.calls for slot in slots_in((call.args, call.kwargs, call.results))}
-        if not program.leaves.keys() <= shown:
+        if not self.shows_leaves():
             return None
         saved = {slot: self.saved(nodes, slot) for slot in program.kept if slot not in shown and slot not in program.of_parameters}
         return None if None in saved.values() else (self.calls, saved)
+
+    def shows_leaves(self):
+        """Does each operator read leaves alone that a call has shown by then?"""
+        shown, first, program = set(), 0, self.repeated.program
+        for call in self.calls:
+            shown.update(slots_in((call.args, call.kwargs)))
+            read = {slot for event in program.events[first:call.end] for slot in slots_in((event.args, event.kwargs))}
+            if not read & program.leaves.keys() <= shown:
+                return False
+            first = call.end
+        return True
 
     def saved(self, nodes, slot):
         """(The place of autograd's node, the name) under which autograd keeps it; None: it does not."""
@@ -164,7 +175,7 @@ class Called(Repeated):
         """Is this the program's next call, and nobody has a part in what it runs?"""
         modules = self.trace.modules
         return (function == call.function and (modules[-1] if modules else "") == call.module and is_grad_enabled() == call.enabled
-                and not is_any_autocast_enabled() and modes() == 0 and functions_below() == 0
+                and not is_any_autocast_enabled() and modes() == 0
                 and torch._C._autograd._top_saved_tensors_default_hooks(False) is None and source_line() == call.source
                 and self.alike(call.args, args) and kwargs.keys() == call.kwargs.keys()
                 and self.alike([call.kwargs[key] for key in kwargs], list(kwargs.values()))

@@ -83,8 +83,10 @@ def summary(folder: str | os.PathLike[str]) -> Watched:
     return watched(said, lines, path)
 
 
-def is_worth_keeping(line):
-    return line.get("verdict", "in-bouligand") != "in-bouligand"
+def worth(line):
+    """Is the step to be kept? 2: it is decided, and not in-bouligand; 1: it is undecided, and kept as long as there is none that is decided."""
+    verdict = line.get("verdict", "in-bouligand")
+    return 0 if verdict == "in-bouligand" else 1 if verdict == "undecided" else 2
 
 
 class monitor:
@@ -114,7 +116,7 @@ class monitor:
         if os.path.exists(self.path):
             os.truncate(self.path, size)
         self.step = start if start is not None else max((line["step"] for line in lines), default=-1) + 1
-        self.kept = any(line.get("verdict", "in-bouligand") != "in-bouligand" for line in lines)
+        self.kept = max(map(worth, lines), default=0)
         self.recording, self.closed, self.failure = None, False, None
         self.like = None  # the program of the step that was recorded last: the next one may run the same
         self.program = Lasting(self.options, lambda: self.closed)  # beside a training nobody waits for it
@@ -210,13 +212,14 @@ class monitor:
             report = self.program.ask(os.path.join(run, ""), meanwhile=self.put_next)
             self.steps.pause()
             line = line_of(step, report, run)
-            if is_worth_keeping(line) and not self.kept and report["verdict"] != "undecided":  # of others nobody reads a proof, or there is none
+            if worth(line) > self.kept and report["verdict"] != "undecided":  # of others nobody reads a proof, or there is none
                 line = line_of(step, self.program.ask(os.path.join(run, ""), os.path.join(run, "proof")), run)
         except (Refused, Failed, KeyError) as error:
             line = {"step": step, "unanswered": str(error)}
-        if is_worth_keeping(line) and not self.kept:
-            self.kept = True
-            os.replace(run, os.path.join(self.folder, FIRST))
+        if worth(line) > self.kept:
+            self.kept, first = worth(line), os.path.join(self.folder, FIRST)
+            shutil.rmtree(first, ignore_errors=True)
+            os.replace(run, first)
         shutil.rmtree(run, ignore_errors=True)
         return line
 

@@ -57,10 +57,14 @@ def is_kept(run, step):
         return False
 
 
-def next_line(said, path, unknown):
+def next_line(said, path, unknown, decided):
+    """decided: the first step whose verdict is, and not in-bouligand."""
     first, kept = said["first_not_in_bouligand"], os.path.join(path, "first")
     if first is not None:
-        return f"The first to look at is step {first}" + (f": clarke audit {kept} tells all of it." if is_kept(kept, first) else ".")
+        told = f"The first to look at is step {first}"
+        if decided not in (None, first) and is_kept(kept, decided):
+            return f"{told}, and step {decided} is the first that is decided: clarke audit {kept} tells all of that one."
+        return told + (f": clarke audit {kept} tells all of it." if is_kept(kept, first) else ".")
     if said["unanswered"]:
         return "The lines of steps that have no answer say why (unanswered)."
     if not said["steps"]:
@@ -72,8 +76,9 @@ def watched(said: dict[str, Any], lines: list[dict[str, Any]], path: str) -> Wat
     """What the sums of these lines come to, in words."""
     unknown = sum(line.get("gradient") == "not known" for line in lines if "verdict" in line)
     verdict = worst(said["verdicts"], said["unanswered"] > 0 or unknown > 0)
+    decided = next((line["step"] for line in lines if line.get("verdict", "undecided") not in ("undecided", "in-bouligand")), None)
     numbers = sorted(line["step"] for line in lines)
     between = f", {numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else ""
     three = {"asked": f"Were the gradients of the watched steps of {path} right? {counted(len(lines), 'step')}{between}.",
-             "answer": answer_line(said, verdict, unknown), "next": next_line(said, path, unknown)}
+             "answer": answer_line(said, verdict, unknown), "next": next_line(said, path, unknown, decided)}
     return Watched({"verdict": verdict, "summary": three, **said})
