@@ -1,5 +1,6 @@
-/* MaxPool: the maximum of every window, padding left out; storage_order says how the indices count, which are not read. Of programs it is an order statistic, too:
- * the largest of several numbers, with the same rule for ties. GlobalMaxPool: one window, all of space. */
+/* MaxPool: the maximum of every window, padding left out; storage_order says how the indices count, which are not read. Of
+ * programs it is an order statistic, too: the largest of several numbers, with the same rule for ties. GlobalMaxPool: one
+ * window, all of space. */
 #include "op/axes.h"
 #include "op/lower.h"
 #include "op/window.h"

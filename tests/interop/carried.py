@@ -39,6 +39,7 @@ SIDE, SAMPLES = 32, 2
 TIES = "like pytorch-2.13\ntie Maximum mean\ntie Minimum mean\ntie ReduceMax first\ntie ReduceMin first\ntie TopK first\n"
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "zoo.md"
 MEMORY = 4 << 30
+ENTRIES = 1 << 27  # where the message offers more
 TYPES = {1: np.float32, 6: np.int32, 7: np.int64, 9: np.bool_, 10: np.float16, 11: np.float64}
 
 
@@ -198,6 +199,10 @@ def ask(build, folder, path, data, most):
         np.savez(batch, **{**arrays, "x": given[next(iter(given))]})
         command += ["--batch-axis", "none"]
         status, said, took = limited([*command, "--proof", proof], most)
+    if status == 2 and "--limit entries=N" in said:
+        way += ", with more entries"
+        command += ["--limit", f"entries={ENTRIES}"]
+        status, said, took = limited([*command, "--proof", proof], most)
     if status == 2 and "Give it one sample" in said:
         way += ", one sample"
         first = next(iter(given))
@@ -211,7 +216,7 @@ def ask(build, folder, path, data, most):
     if status is None:
         return [f"over {most} s, or 4 GiB", "", "", ""], False
     if status == 2:
-        return ["refused", "", "", shorter(report_of(said)["error"])], False
+        return ["refused" + way.replace(", as one input", ""), "", "", shorter(report_of(said)["error"])], False
     report = report_of(said)
     forward = forward_time(net, given)
     price = f"{took:.1f} s" + (f", {took / forward:.0f}x" if forward else "")
@@ -233,8 +238,9 @@ kept here. The table has what names them: the package, the file and the first di
 
 The script fetches the packages, draws a batch of two samples for each network, and asks `clarke audit` for a proof, with `--loss sum`.
 A question has {most} s of the processor and 4 GiB, with one thread, and so has the check of its proof. Of several outputs it asks about the
-first. *As one input* is with `--batch-axis none`, *one sample* with the first alone, *in constants* with `--wrt` of the Constant nodes that are weights. Ties of a Max are as
-PyTorch's functions have them. A price is in seconds, and in forward passes of ONNX Runtime.
+first. *As one input* is with `--batch-axis none`, *one sample* with the first alone, *with more entries* with the `--limit` that the
+message offers. *In constants* is with `--wrt` of the Constant nodes that are weights. Words are drawn within their tables, and masks leave
+nothing out. Ties of a Max are as PyTorch's functions have them. A price is in seconds, and in forward passes of ONNX Runtime.
 
 {decided} of {all} networks are decided; the proofs of {verified} are verified. Others are refused, and the last column says why, or end at a
 limit. Of large networks clarke-check has not enough in these limits: then it is said that the proof is not checked.
@@ -271,8 +277,9 @@ def main():
             rows.append([package.replace("==", " "), "/".join(path.split("/")[-2:]), hashlib.sha256(data).hexdigest()[:16], *cells])
             print("| " + " | ".join(rows[-1]) + " |", flush=True)
     if options.write and options.only:
+        before = [r[2] for r in kept_rows(set())]
         rows += kept_rows({r[2] for r in rows})
-        rows.sort(key=lambda r: [p.replace("==", " ") for p in PACKAGES].index(r[0]))
+        rows.sort(key=lambda r: ([p.replace("==", " ") for p in PACKAGES].index(r[0]), before.index(r[2]) if r[2] in before else len(before)))
     decided = sum(r[3].startswith(("in-", "not-in")) for r in rows)
     verified = sum(r[6].startswith("verified") for r in rows)
     print(f"{len(rows)} networks, {decided} decided, {verified} verified")

@@ -18,6 +18,8 @@ way_out(const char *op)
     {" RandomNormal RandomUniform RandomNormalLike RandomUniformLike Bernoulli Multinomial ",
      "It draws numbers, which the file does not have. Export in evaluation mode, or record the training step (clarke.record), with "
      "what was drawn"},
+    {" ArgMax ArgMin ",
+     "It gives places, not numbers: a loss is of the output before it (--output), or of another one"},
     {" TreeEnsemble TreeEnsembleClassifier TreeEnsembleRegressor ",
      "Trees jump at their splits, and are constant between them: their gradient is 0, and a file of trees alone has no parameters to ask "
      "about. A network behind trees is asked about by itself, with what they give as its input"},
