@@ -262,10 +262,11 @@ The table is of networks of timm, torchvision and transformers ([run-format.md](
 
 The networks of timm and torchvision have their published widths and depths, with {classes} classes. Those of transformers have two layers of width 32.
 Weights are drawn: what the library begins with, moved a little. Each network is saved in one of the forms that people have. A batch has two samples:
-pictures of 64 x 64 where nothing else is said, texts of 8 words, or tracks.
+pictures of 64 x 64 (a vision transformer's have the size that it takes), texts of 8 words, or tracks.
 
 *All* is the command, with PyTorch's start and the proof: seconds of the processor, and the most memory of one process. *Audit* is the question about
-the recorded step alone, also in training steps of PyTorch's, one thread each. A proof has {most} s and 4 GiB.
+the recorded step alone, also in training steps of PyTorch's, one thread each. A proof has {most} s and 4 GiB. *Gradient not known*: the verdict is of AD's exact gradient, and it was not shown that the
+recorded numbers are it, but for rounding.
 
 {decided} of {all} are decided, and {verified} proofs are verified. They were asked on a machine that many other programs shared.
 
