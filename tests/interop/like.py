@@ -3,6 +3,7 @@
 Usage: python tests/interop/like.py CLARKE CLARKE_CHECK
 """
 
+import argparse
 import importlib.util
 import json
 import os
@@ -10,12 +11,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 from pathlib import Path
 
 import numpy as np
 import torch
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools" / "python"))
 CLARKE, CHECK = (Path(p).resolve() for p in sys.argv[1:3])
 NETS = '''
 import torch
@@ -54,6 +57,25 @@ class Falls(nn.Module):
 def falls():
     return Falls()
 
+class Weighed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(4, 3)
+
+    def forward(self, x, scale, shift=None):
+        return self.a(x * scale) if shift is None else self.a(x * scale) + shift
+
+class Branching(Tied):
+    def forward(self, x):
+        return self.a(x) if self.a.weight[0, 0] > 0 else self.b(x).relu()
+
+def branching():
+    return Branching()
+
+def weighed():
+    torch.manual_seed(6)
+    return Weighed()
+
 number = 3
 '''
 KERAS = '''
@@ -76,10 +98,11 @@ def expect(holds, what):
         print(f"failed: {what}")
 
 
-def like(folder, name, weights, batch, run, *options):
+def like(folder, name, *rest):
+    """Rest: the checkpoint, or several, the batch, the run's folder, and options."""
     path = os.pathsep.join([str(ROOT / "tools" / "python"), folder])
     env = {**os.environ, "PYTHONPATH": path, "PATH": os.pathsep.join([str(CLARKE.parent), os.environ["PATH"]])}
-    done = subprocess.run([sys.executable, "-W", "ignore", "-m", "clarke.like", name, weights, batch, run, *options], capture_output=True,
+    done = subprocess.run([sys.executable, "-W", "ignore", "-m", "clarke.like", name, *rest], capture_output=True,
                           text=True, env=env, cwd=folder, check=False)
     return done.returncode, done.stdout, done.stderr
 
@@ -182,11 +205,25 @@ with tempfile.TemporaryDirectory() as scratch:
            f"--manifest: {done.stderr} {swept.stdout} {swept.stderr}")
     subprocess.run([CLARKE, "audit", "two/graph.onnx", "--batch", "b.npz", "--params", "second.pth", "--gradient", "g.safetensors"],
                    capture_output=True, cwd=scratch, check=False)
+    from clarke import checkpoints
     from safetensors.numpy import load_file
+    from safetensors.torch import save_file
     second.double().eval()
     torch.nn.functional.cross_entropy(second(torch.from_numpy(x).double()), torch.from_numpy(y)).backward()
     ours = load_file(Path(scratch, "g.safetensors"))
     expect(all(np.allclose(ours[k], p.grad.numpy(), rtol=1e-6, atol=1e-12) for k, p in second.named_parameters()), "the second's gradient")
+    # a sweep reads plain files: of a wrapped state dict under a key one is written, by the network's names
+    torch.save({"state_dict": {"module." + k: t for k, t in second.float().state_dict().items()}}, Path(scratch, "keyed.pth"))
+    status, out, error = like(scratch, "nets:net", "plain.pth", "keyed.pth", "b.npz", "keyed", "--manifest", "K.json")
+    swept = subprocess.run([CLARKE, "sweep", "K.json", "-o", "k.jsonl"], capture_output=True, text=True, cwd=scratch, check=False)
+    held = load_file(Path(scratch, "keyed", "weights-000001.safetensors")) if status == 0 else {}
+    expect(status == 0 and swept.returncode == 0 and "2 of 2 jobs answered" in swept.stdout and json.loads(Path(scratch, "K.json").read_text())["checkpoints"] ==
+           ["plain.pth", "keyed/weights-000001.safetensors"] and all(np.array_equal(held[k], t.numpy()) for k, t in second.state_dict().items()),
+           f"--manifest of a state dict under a key: {status} {error} {swept.stdout} {swept.stderr}")
+    torch.save({"a.weight": torch.eye(4)}, Path(scratch, "branch.pth"))
+    status, out, error = like(scratch, "nets:branching", "branch.pth", "b.npy", "branching", "--manifest", "N.json")
+    expect(status == 2 and "other weights may take another branch than the recorded one" in error and not Path(scratch, "N.json").exists(),
+           f"--manifest of a network that branches: {status} {error}")
     # the same weights as other programs save them
     torch.save({"state_dict": {"module._orig_mod." + k: t for k, t in state.items()}}, Path(scratch, "wrapped.pth"))
     np.savez(Path(scratch, "arrays.npz"), **{k: t.numpy() for k, t in state.items()})
@@ -197,12 +234,52 @@ with tempfile.TemporaryDirectory() as scratch:
         held = load_file(next(Path(scratch, weights + "-run").glob("*.gradients.safetensors"))) if status == 0 else {}
         expect(held.keys() == wanted.keys() and all(np.array_equal(held[k], wanted[k]) for k in held), f"{weights}: {status} {out} {error}")
     torch.save({"module." + k if "0" in k else k: t for k, t in state.items()}, Path(scratch, "some.pth"))
+    # further arrays of a batch are the network's arguments of these names
+    weighed, scale, shift = nets.weighed(), np.linspace(1, 2, 20, dtype=np.float32).reshape(5, 4), np.array([3, 0, -3], np.float32)
+    torch.save(weighed.state_dict(), Path(scratch, "weighed.pth"))
+    np.savez(Path(scratch, "more.npz"), x=x, y=y, scale=scale, shift=shift)
+    np.savez(Path(scratch, "other.npz"), x=x, y=y, scale=scale, shaft=shift)
+    status, out, error = like(scratch, "nets:weighed", "weighed.pth", "more.npz", "more")
+    held = load_file(next(Path(scratch, "more").glob("*.gradients.safetensors"))) if status == 0 else {}
+    torch.nn.functional.cross_entropy(weighed(*map(torch.from_numpy, (x, scale, shift))), torch.from_numpy(y)).backward()
+    expect(status == 0 and all(np.allclose(held[k], p.grad.numpy(), rtol=1e-5) for k, p in weighed.named_parameters()),
+           f"further arrays: {status} {out} {error}")
+    status, out, error = like(scratch, "nets:weighed", "weighed.pth", "other.npz", "refused")
+    expect(status == 2 and "unexpected keyword argument 'shaft'" in error, f"an array of no argument: {status} {out} {error}")
+    # objects of Python's beside the weights are not made, and it is said what to do
+    torch.save({"state_dict": state, "args": argparse.Namespace(lr=0.1)}, Path(scratch, "args.pth"))
+    torch.save(nets.net(), Path(scratch, "whole.pth"))
+    for weights, what in ("args.pth", "argparse.Namespace"), ("whole.pth", "torch.nn.modules.container.Sequential"):
+        status, out, error = like(scratch, "nets:net", weights, "b.npz", "refused")
+        expect(status == 2 and f"it holds more than tensors ({what})" in error and "weights_only=False" in error, f"{weights}: {status} {error}")
+    # the number of classes is that for which the weights differ in nothing else
+    head = torch.nn.Sequential(torch.nn.Linear(4, 6), torch.nn.Linear(6, 9))
+    for held, n in [({}, None), ({"1.weight": (3, 6), "1.bias": (3,)}, 3), ({"1.weight": (3, 6), "1.bias": (4,)}, None), ({"1.weight": (3, 5)}, None),
+                    ({"1.weight": (3, 6), "1.bias": (3,), "more": (1,)}, None), ({"1.bias": ()}, None), ({"1.bias": None}, 0)]:
+        held = {**{k: tuple(t.shape) for k, t in head.state_dict().items()}, **held}
+        said = checkpoints.classes(head, {k: torch.zeros(shape) for k, shape in held.items() if shape is not None})
+        expect(said == n, f"classes: {held} {said}")
     np.savez(Path(scratch, "objects.npz"), a=np.array([{}], dtype=object))
+    # what torch.jit.save wrote: weights as PyTorch loads them, and nothing in it is run
     torch.jit.script(nets.net()).save(Path(scratch, "script.pt"))
+    torch.jit.trace(nets.net().eval(), torch.ones(1, 4)).save(Path(scratch, "trace.pt"))
+    torch.jit.script(nets.tied()).save(Path(scratch, "tied.pt"))
+    for file in "script.pt", "trace.pt", "tied.pt":
+        held, theirs = checkpoints.weights(str(Path(scratch, file))), torch.jit.load(Path(scratch, file)).state_dict()
+        expect(held.keys() == theirs.keys() and all(torch.equal(t, theirs[k]) and t.dtype == theirs[k].dtype for k, t in held.items()), file)
+    status, out, error = like(scratch, "nets:net", "script.pt", "b.npz", "script")
+    held = load_file(next(Path(scratch, "script").glob("*.gradients.safetensors"))) if status == 0 else {}
+    expect(held.keys() == wanted.keys() and all(np.array_equal(held[k], wanted[k]) for k in held), f"script.pt: {status} {out} {error}")
+    packed = torch.ao.quantization.quantize_dynamic(torch.nn.Sequential(torch.nn.Linear(4, 3)), {torch.nn.Linear}, torch.qint8)
+    torch.jit.script(packed).save(Path(scratch, "packed.pt"))
+    with zipfile.ZipFile(Path(scratch, "script.pt")) as file, zipfile.ZipFile(Path(scratch, "runs.pt"), "w") as other:
+        for name in file.namelist():
+            other.writestr(name, b"cos\nsystem\n(S'touch run-by-it'\ntR." if name.endswith("/data.pkl") else file.read(name))
     for weights, says in [("some.pth", "it has not ['0.bias', '0.weight']"), ("objects.npz", "no state dict from it"),
-                          ("script.pt", "with code in it, which is not run")]:
+                          ("packed.pt", "torch.jit.save wrote it, and of what is beside weights"), ("runs.pt", "os.system, which is no weight")]:
         status, out, error = like(scratch, "nets:net", weights, "b.npz", "refused")
         expect(status == 2 and says in error and not Path(scratch, "refused").exists(), f"{weights}: {status} {out} {error}")
+    expect(not Path(scratch, "run-by-it").exists(), "a file's code was run")
     # names of one tensor: a file that has one of them
     torch.save({"a.weight": torch.eye(4)}, Path(scratch, "once.pth"))
     status, out, error = like(scratch, "nets:tied", "once.pth", "b.npy", "tied")
@@ -260,6 +337,85 @@ with tempfile.TemporaryDirectory() as scratch:
         np.savez(Path(scratch, "i.npz"), x=np.random.default_rng(0).normal(size=(2, 3, 32, 32)).astype(np.float32), y=np.array([0, 1]))
         status, out, error = like(scratch, "torchvision.resnet18", "r.pth", "i.npz", "resnet")
         expect(status == 0, f"torchvision: {status} {out} {error}")
-        print(out)
+        save_file(torchvision.models.resnet18(num_classes=2).state_dict(), Path(scratch, "r.safetensors"))  # in another order
+        status, out, error = like(scratch, "torchvision.resnet18", "r.safetensors", "i.npz", "resnet-again")
+        expect(status == 0, f"torchvision, safetensors: {status} {out} {error}")
+    if importlib.util.find_spec("timm"):
+        import timm
+        np.savez(Path(scratch, "t.npz"), x=np.random.default_rng(0).normal(size=(2, 3, 32, 32)).astype(np.float32))
+        for classes in 0, 3:
+            save_file(timm.create_model("test_resnet", num_classes=classes).state_dict(), Path(scratch, "t.safetensors"))
+            status, out, error = like(scratch, "timm.test_resnet", "t.safetensors", "t.npz", f"timm{classes}")
+            expect(status == 0, f"timm, {classes} classes: {status} {out} {error}")
+        save_file(timm.create_model("test_resnet", in_chans=1).state_dict(), Path(scratch, "t.safetensors"))
+        status, out, error = like(scratch, "timm.test_resnet", "t.safetensors", "t.npz", "refused")
+        expect(status == 2 and "of a network made with options MODULE:FUNCTION" in error.lower().replace("module:function", "MODULE:FUNCTION"),
+               f"timm, grey: {status} {error}")
+    if importlib.util.find_spec("transformers"):
+        import transformers
+        small = dict(vocab_size=20, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8, num_labels=3)
+        pictures = dict(image_size=8, patch_size=4, num_channels=1)
+        rng = np.random.default_rng(0)
+        np.savez(Path(scratch, "words.npz"), x=rng.integers(1, 20, (2, 5)), y=np.array([0, 2]), attention_mask=np.array([[1] * 5, [1, 1, 1, 0, 0]]))
+        np.savez(Path(scratch, "picture.npz"), x=rng.normal(size=(2, 1, 8, 8)).astype(np.float32), y=np.array([0, 2]))
+        from clarke import like as module
+        made = transformers.BertForSequenceClassification
+        made(made.config_class(**small)).save_pretrained(Path(scratch, "silent"))
+        held = load_file(Path(scratch, "silent", "model.safetensors"))
+        save_file({k: torch.from_numpy(t) for k, t in held.items() if k != "classifier.weight"}, Path(scratch, "silent", "model.safetensors"))
+        made._keys_to_ignore_on_load_missing = ["classifier"]  # as classes of several parts have it: the library draws them, and does not tell
+        try:
+            module.network("transformers.BertForSequenceClassification", str(Path(scratch, "silent")))
+            expect(False, "a weight that the library draws")
+        except checkpoints.Unlike as e:
+            expect("it has not classifier.weight" in str(e), f"a weight that the library draws: {e}")
+        made._keys_to_ignore_on_load_missing = None
+        for kind, batch, more in ("BertForSequenceClassification", "words.npz", {}), ("ViTForImageClassification", "picture.npz", pictures):
+            made = getattr(transformers, kind)
+            torch.manual_seed(0)
+            model = made(made.config_class(**small, **more)).eval()
+            given = {k: torch.from_numpy(a) for k, a in np.load(Path(scratch, batch)).items()}
+            torch.nn.functional.cross_entropy(model(given.pop("x"), **{k: a for k, a in given.items() if k != "y"}).logits, given["y"]).backward()
+            folder = Path(scratch, kind)
+            model.save_pretrained(folder, max_shard_size=1500)
+            status, out, error = like(scratch, "transformers." + kind, kind, batch, kind + "-run")
+            held = load_file(next(Path(scratch, kind + "-run").glob("*.gradients.safetensors"))) if status == 0 else {}
+            theirs = {k: p.grad.numpy() for k, p in model.named_parameters() if p.grad is not None and p.grad.abs().sum() > 0}
+            expect(status == 0 and all(np.allclose(held[k], g, rtol=1e-3, atol=1e-6) for k, g in theirs.items()), f"{kind}: {status} {out} {error}")
+            status, out, error = like(scratch, "transformers.BertModel" if batch == "words.npz" else "transformers.ViTModel", kind, batch, "refused")
+            expect(status == 2 and f"saved of {kind}" in error and not Path(scratch, "refused").exists(), f"another class: {status} {error}")
+            # a manifest of two of them: the recorded graph at the second has its gradient
+            with torch.no_grad():
+                for p in model.parameters():
+                    p.add_(0.1 * torch.randn(p.shape))
+            model.save_pretrained(Path(scratch, kind + "-2"))
+            model.zero_grad()
+            model = model.double()
+            given = {k: torch.from_numpy(a) for k, a in np.load(Path(scratch, batch)).items()}
+            given["x"] = given["x"].double() if given["x"].is_floating_point() else given["x"]
+            torch.nn.functional.cross_entropy(model(given.pop("x"), **{k: a for k, a in given.items() if k != "y"}).logits, given["y"]).backward()
+            status, out, error = like(scratch, "transformers." + kind, kind, kind + "-2", batch, kind + "-two", "--manifest", kind + ".json")
+            swept = subprocess.run([CLARKE, "sweep", kind + ".json", "-o", kind + ".jsonl"], capture_output=True, text=True, cwd=scratch, check=False)
+            expect(status == 0 and "2 of 2 jobs answered" in swept.stdout, f"{kind}, --manifest: {status} {error} {swept.stdout} {swept.stderr}")
+            asked_of = json.loads(Path(scratch, kind + ".json").read_text())
+            subprocess.run([CLARKE, "audit", asked_of["model"], "--batch", asked_of["batches"][0], "--loss", asked_of["loss"], "--params",
+                            asked_of["checkpoints"][1], "--gradient", "t.safetensors"], capture_output=True, cwd=scratch, check=False)
+            ours = load_file(Path(scratch, "t.safetensors"))
+            expect(all(np.allclose(ours[k], p.grad.numpy(), rtol=1e-5, atol=1e-9) for k, p in model.named_parameters() if k in ours and p.grad is not None),
+                   f"{kind}: the second's gradient")
+            said = json.loads(Path(scratch, kind + "-2", "config.json").read_text())
+            Path(scratch, kind + "-2", "config.json").write_text(json.dumps({**said, "hidden_act": "relu"}))
+            status, out, error = like(scratch, "transformers." + kind, kind, kind + "-2", batch, kind + "-three", "--manifest", kind + "3.json")
+            expect(status == 2 and "hidden_act is relu, and gelu there" in error, f"{kind}, another activation: {status} {error}")
+            shards = sorted(folder.glob("model-*.safetensors"))
+            expect(len(shards) > 1, "no shards")
+            held = load_file(shards[0])
+            name = next(k for k, t in held.items() if t.ndim == 2)
+            save_file({k: torch.from_numpy(t) for k, t in held.items() if k != name}, shards[0], metadata={"format": "pt"})
+            status, out, error = like(scratch, "transformers." + kind, kind, batch, "refused")
+            expect(status == 2 and "it has not [" in error, f"a weight too few: {status} {out} {error}")
+            save_file({k: torch.from_numpy(t).double() * (1 + 2.0 ** -40) for k, t in held.items()}, shards[0], metadata={"format": "pt"})
+            status, out, error = like(scratch, "transformers." + kind, kind, batch, "refused")
+            expect(status == 2 and "torch.float64 there is torch.float32 here" in error, f"weights that would be rounded: {status} {out} {error}")
 print(f"{failed} failed")
 sys.exit(failed > 0)

@@ -7,99 +7,75 @@ The name is torchvision.MODEL, timm.MODEL, transformers.CLASS, or MODULE:FUNCTIO
 must be that network's, all of them and no others. A classifier's number of classes is the checkpoint's. Of transformers the checkpoint is
 a folder as save_pretrained writes it, or a file in one: config.json there says what the network is. The name keras is for .keras and .h5
 files, which have the network in them: Keras computes it with PyTorch, with the loss it was compiled with. Where save_weights wrote an .h5 file,
-FUNCTION returns Keras' network. `clarke audit --like` is this command.
+FUNCTION returns Keras' network. Arrays of the batch beside x and y are arguments of the network by their names. `clarke audit --like` is this
+command.
 """
 
 import argparse
-import importlib
 import json
 import os
-import pickle
 import sys
 import traceback
-import zipfile
 
 import numpy as np
+import onnx
 import torch
 
 from .answer import Failed, audit
+from .checkpoints import Unlike, classes, difference, imported, is_plain, put, unrounded, unwrapped, weights, with_shared
 from .recorder import record
 from .refused import Refused
 
 LOSSES = {"ce": torch.nn.functional.cross_entropy, "mse": torch.nn.functional.mse_loss, "sum": lambda output, y: output.sum()}
-HELD = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
-WRAPPERS = ("module.", "_orig_mod.", "model.")  # what DataParallel, torch.compile and trainers put before all names
-KEYS = ("state_dict", "model_state_dict", "model")  # under which checkpoints have their weights, beside others
+NO_PART = ("_name_or_path", "transformers_version", "dtype", "torch_dtype")  # of config.json, which do not say what is computed
 
 
-class Unlike(Exception):
-    """The checkpoint is not of that network, or there is no such network; a sentence."""
+def class_of(name, model):
+    """The class of transformers that has this name."""
+    made = getattr(imported("transformers", name), model, None)
+    if not isinstance(made, type) or not hasattr(made, "from_pretrained"):
+        raise Unlike(f"{name}: transformers has no such class of networks")
+    return made
 
 
-def imported(module, name):
-    try:
-        return importlib.import_module(module)
-    except ImportError as e:
-        raise Unlike(f"{name}: the package {module.split('.')[0]} is not installed here ({e}); pip install {module.split('.')[0]}") from e
-    except (RuntimeError, OSError) as e:  # built for another PyTorch
-        raise Unlike(f"{name}: the package {module.split('.')[0]} does not load here: {e}") from e
+def loaded(made, config, held):
+    """A network of transformers with these weights, and what the library tells of those that fit no place, and places that had none."""
+    return made.from_pretrained(None, config=config, state_dict=dict(held), output_loading_info=True, dtype=torch.float32)
 
 
-def weights(path):
-    """{name: tensor} of a state dict, whose pickle is not executed. A folder has it under the names that save_pretrained takes."""
-    if os.path.isdir(path):
-        held = [f for f in HELD if os.path.isfile(os.path.join(path, f))]
-        if not held:
-            raise Unlike(f"{path}: none of {', '.join(HELD)} in this folder")
-        return weights(os.path.join(path, held[0]))
-    if path.endswith(".index.json"):  # shards beside it, by name
-        with open(path, encoding="utf-8") as f:
-            shards = sorted(set(json.load(f)["weight_map"].values()))
-        if any(os.path.basename(shard) != shard for shard in shards):
-            raise Unlike(f"{path}: a shard that is not beside it")
-        return {k: t for shard in shards for k, t in weights(os.path.join(os.path.dirname(path), shard)).items()}
-    if path.endswith(".safetensors"):
-        return dict(imported("safetensors.torch", path).load_file(path))
-    try:
-        if path.endswith(".npz"):
-            with np.load(path) as held:
-                return {k: torch.from_numpy(held[k]) for k in held.files}
-        if is_script(path):
-            raise Unlike(f"{path}: torch.jit.save wrote it, with code in it, which is not run; save its state_dict(), or give it as --params "
-                         "beside an exported network")
-        held = torch.load(path, map_location="cpu", weights_only=True)
-    except (RuntimeError, ValueError, TypeError, EOFError, pickle.UnpicklingError, zipfile.BadZipFile) as e:
-        raise Unlike(f"{path}: PyTorch loads no state dict from it: {str(e).splitlines()[0]}") from e
-    for key in KEYS:
-        if isinstance(held, dict) and isinstance(held.get(key), dict):
-            held = held[key]
-    if not isinstance(held, dict) or not held or not all(isinstance(t, torch.Tensor) for t in held.values()):
-        raise Unlike(f"{path}: no state dict, nor one under {', '.join(KEYS)}")
-    return held
-
-
-def is_script(path):
-    """Did torch.jit.save write it? Such a file is no pickle of weights alone, but an archive of code and constants, too."""
-    if not zipfile.is_zipfile(path):
-        return False
-    with zipfile.ZipFile(path) as archive:
-        return any(name.endswith("/constants.pkl") for name in archive.namelist())
+def differs(network, again):
+    """The first weight that was drawn each time, since the file has it not, and the library does not tell."""
+    theirs = again.state_dict()
+    return next((k for k, t in network.state_dict().items() if not torch.equal(t, theirs[k])), None)
 
 
 def of_transformers(name, model, path):
-    """A network of transformers: config.json, in the checkpoint's folder, says which."""
-    transformers = imported("transformers", name)
-    folder = path if os.path.isdir(path) else os.path.dirname(path) or "."
-    if not os.path.isfile(os.path.join(folder, "config.json")):
+    """A network of transformers: config.json, in the checkpoint's folder, says which. The library puts the weights in, as it has other names
+    for some than the files, and other shapes. It tells which ones it has missed; types are as in the network, of 32 bits."""
+    made, folder = class_of(name, model), path if os.path.isdir(path) else os.path.dirname(path) or "."
+    said = os.path.join(folder, "config.json")
+    if not os.path.isfile(said):
         raise Unlike(f"{name}: no config.json in {folder}; transformers' save_pretrained writes one beside the weights")
-    made = getattr(transformers, model, None)
-    if not isinstance(made, type) or not hasattr(made, "from_pretrained"):
-        raise Unlike(f"{name}: transformers has no such class of networks")
+    held, log = weights(path), imported("transformers.utils.logging", name)
+    log.set_verbosity_error()
+    log.disable_progress_bar()
     try:
-        config = transformers.AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-        return made.from_config(config) if hasattr(made, "from_config") else made(config)
-    except (OSError, TypeError, ValueError, AttributeError, ImportError) as e:
-        raise Unlike(f"{name}: {os.path.join(folder, 'config.json')} makes no such network: {e}") from e
+        config = imported("transformers", name).AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        if hasattr(made, "from_config"):  # AutoModelFor...: the class that this configuration has
+            with torch.device("meta"):
+                made = type(made.from_config(config))
+        network, told = loaded(made, config, held)
+        drawn = differs(network, loaded(made, config, held)[0]) if network._keys_to_ignore_on_load_missing else None
+    except (OSError, TypeError, ValueError, AttributeError, ImportError, RuntimeError) as e:
+        raise Unlike(f"{name}: {said} makes no such network of these weights: {e}") from e
+    was = f"; config.json says that it was saved of {', '.join(config.architectures)}" if getattr(config, "architectures", None) else ""
+    for key, says in ("missing_keys", "has not"), ("unexpected_keys", "has, and the network has not,"), ("mismatched_keys", "has others of"):
+        if told[key]:
+            raise Unlike(f"{path} is no checkpoint of {name}: it {says} {sorted(map(str, told[key]))[:3]}{was}")
+    if told["error_msgs"] or drawn:
+        raise Unlike(f"{path} is no checkpoint of {name}: {told['error_msgs'][0] if told['error_msgs'] else f'it has not {drawn}'}{was}")
+    unrounded(path, network, held)
+    return network
 
 
 def keras_with_torch(path):
@@ -133,7 +109,7 @@ def held_weights(path):
 def of_keras_weights(name, path):
     """The network that MODULE:FUNCTION returns, with the weights that Keras' save_weights wrote: all of them, and no others."""
     keras_with_torch(path)
-    model = maker(name, path)(None)
+    model = maker(name)(None)
     if not isinstance(model, torch.nn.Module) or not hasattr(model, "load_weights"):
         raise Unlike(f"{path} has weights of Keras, and {name} returns no network of Keras, but {type(model).__name__}")
     held = held_weights(path)
@@ -174,8 +150,8 @@ def compiled_loss(model, path):
     return None
 
 
-def maker(name, path):
-    """A function of a number of classes, or of none, that returns the network."""
+def maker(name):
+    """A function of a number of classes, or of None, that returns the network."""
     library, _, model = name.partition(".")
     if ":" in name:
         module, _, function = name.partition(":")
@@ -187,78 +163,47 @@ def maker(name, path):
         models = imported("torchvision.models", name)
         if model not in models.list_models():
             raise Unlike(f"{name}: torchvision has no such model; torchvision.models.list_models() names them")
-        return lambda classes: models.get_model(model, weights=None, **({"num_classes": classes} if classes else {}))
+        return lambda classes: models.get_model(model, weights=None, **({} if classes is None else {"num_classes": classes}))
     if library == "timm":
         timm = imported("timm", name)
         if not timm.is_model(model):
             raise Unlike(f"{name}: timm has no such model; timm.list_models() names them")
-        return lambda classes: timm.create_model(model, pretrained=False, **({"num_classes": classes} if classes else {}))
-    if library == "transformers":
-        return lambda classes: of_transformers(name, model, path)
+        return lambda classes: timm.create_model(model, pretrained=False, **({} if classes is None else {"num_classes": classes}))
     raise Unlike(f"{name}: expected torchvision.MODEL, timm.MODEL, transformers.CLASS, keras or MODULE:FUNCTION")
-
-
-def unwrapped(model, held):
-    """The weights without what wrappers put before all names, where the network has them so."""
-    own = model.state_dict().keys()
-    for _ in range(4):
-        prefix = next((w for w in WRAPPERS if held and all(k.startswith(w) for k in held)), None)
-        if prefix is None or own & held.keys():
-            return held
-        held = {k[len(prefix):]: t for k, t in held.items()}
-    return held
-
-
-def with_shared(model, held):
-    """The weights, and under each further name of a tensor that the network has under several: files have it once."""
-    own = model.state_dict()
-    place = {k: (t.data_ptr(), t.shape, t.stride()) for k, t in own.items() if t.numel() > 0}
-    first = {place[k]: held[k] for k in held if k in place}
-    return {**held, **{k: first[p] for k, p in place.items() if k not in held and p in first}}
-
-
-def difference(model, held):
-    """In what the weights are not the network's: a sentence, or None."""
-    own = {k: tuple(t.shape) for k, t in model.state_dict().items()}
-    missing, more = sorted(own.keys() - held.keys()), sorted(held.keys() - own.keys())
-    if missing or more:
-        return f"has not {missing[:3]}" if missing else f"has {more[:3]}, which the network has not"
-    other = [k for k in own if own[k] != tuple(held[k].shape)]
-    return f"{other[0]} has shape {tuple(held[other[0]].shape)}, and {own[other[0]]} in the network" if other else None
 
 
 def network(name, path):
     """The network of that name, with the weights of the checkpoint."""
+    library, _, model = name.partition(".")
     if name == "keras":
         return of_keras(path)
+    if ":" not in name and library == "transformers":
+        return of_transformers(name, model, path)
     if ":" in name and path.endswith(".h5"):
         return of_keras_weights(name, path)
-    held, make = weights(path), maker(name, path)
-    last = list(held.values())[-1]
+    make, held = maker(name), weights(path)
     model = make(None)
     held = with_shared(model, unwrapped(model, held))
-    if difference(model, held) and ":" not in name and last.dim() == 1:  # a bias of another number of classes
-        model = make(len(last))
+    n = None if ":" in name else classes(model, held)
+    if n is not None and (n > 0 or library == "timm"):  # timm makes networks without a head, too
+        model = make(n)
         held = with_shared(model, held)
     why = difference(model, held)
     if why:
-        raise Unlike(f"{path} is no checkpoint of {name}: it {why}" if why.startswith("has") else f"{path} is no checkpoint of {name}: {why}")
-    model.load_state_dict(held)
-    for k, t in model.state_dict().items():  # what is copied is rounded to the network's type, and of what is shared the last one stays
-        if not torch.equal(t.to(held[k].dtype), held[k]):
-            raise Unlike(f"{path}: {k} is another one in the network: {held[k].dtype} there is {t.dtype} here, or one tensor has two names, "
-                         "or it holds NaN")
-    return model
+        way = "" if ":" in name else ". Of a network made with options MODULE:FUNCTION, in the name's place, returns it"
+        raise Unlike(f"{path} is no checkpoint of {name}: {'it ' if why.startswith('has') else ''}{why}{way}")
+    return put(path, model, held)
 
 
 def arrays(path):
-    """x, and y or None."""
+    """x, y or None, and further arrays by their names, which the network takes so."""
     held = np.load(path)
     if isinstance(held, np.ndarray):
-        return torch.from_numpy(held), None
+        return torch.from_numpy(held), None, {}
     if "x" not in held:
         raise Unlike(f"{path}: no array 'x'")
-    return torch.from_numpy(held["x"]), torch.from_numpy(held["y"]) if "y" in held else None
+    more = {k: torch.from_numpy(held[k]) for k in held.files}
+    return more.pop("x"), more.pop("y", None), more
 
 
 def answered(output):
@@ -280,14 +225,14 @@ def lost(kind, output, y):
 def record_like(name, path, batch, folder, loss=None, train=False):
     """Records in the folder a step of that network, with the checkpoint's weights, on the batch."""
     model = network(name, path).train(train)
-    x, y = arrays(batch)
+    x, y, more = arrays(batch)
     own = compiled_loss(model, path) if name == "keras" and loss is None and y is not None else None
     kind = loss or ("sum" if y is None else "mse" if y.is_floating_point() else "ce")
     if kind != "sum" and y is None:
         raise Unlike(f"{batch}: no array 'y', which loss {kind} takes")
     try:
         with record(folder, model):
-            output = answered(model(x))
+            output = answered(model(x, **more))
             if not isinstance(output, torch.Tensor):
                 raise Unlike(f"{name} returns no tensor: give MODULE:FUNCTION of one that does")
             (own(output, y) if own is not None else lost(kind, output, y)).backward()
@@ -295,14 +240,66 @@ def record_like(name, path, batch, folder, loss=None, train=False):
         raise Unlike(f"{name} does not run on {batch} with loss {kind}: {e}") from e
 
 
-def put_manifest(path, name, checkpoints, batch, folder):
-    """A manifest of `clarke sweep`: the recorded graph at each of the checkpoints, which are of that network."""
-    for checkpoint in checkpoints[1:]:
-        network(name, checkpoint)
+def as_read(name, checkpoint, folder, number):
+    """The file of a checkpoint's weights under the names of the recorded graph: the checkpoint, or one that is written beside the graph. A folder,
+    shards, a state dict under a key, and names that a library or a wrapper has otherwise, are nothing that a sweep reads."""
+    model = network(name, checkpoint)
+    if not checkpoint.endswith(".h5") and is_plain(checkpoint, model):
+        return checkpoint
+    path = os.path.join(folder, f"weights-{number:06}.safetensors")
+    held = {k: t.detach().clone().contiguous() for k, t in model.state_dict().items()}  # what is shared, under each of its names
+    imported("safetensors.torch", name).save_file(held, path)
+    print(f"clarke.like: {path} has the weights of {checkpoint}, by the network's names", file=sys.stderr)
+    return path
+
+
+def same_configuration(checkpoints):
+    """Refuses folders of transformers whose config.json say different things: names and shapes of weights do not tell, as of another activation."""
+    first = None
+    for checkpoint in checkpoints:
+        said = os.path.join(checkpoint if os.path.isdir(checkpoint) else os.path.dirname(checkpoint), "config.json")
+        with open(said, encoding="utf-8") as f:
+            held = {k: v for k, v in json.load(f).items() if k not in NO_PART}
+        first = held if first is None else first
+        other = sorted(k for k in held.keys() | first.keys() if held.get(k) != first.get(k))
+        if other:
+            raise Unlike(f"{said} is of another network than that of {checkpoints[0]}: {other[0]} is {held.get(other[0])}, and {first.get(other[0])} there")
+
+
+def of_one_type(folder, run):
+    """The recorded graph and batch as a sweep reads them. A record has a loss's table of targets in 64 bits beside activations of 32, and ONNX one type
+    in a product: then the table is narrowed, in copies of both files, where that holds each number."""
+    graph, batch = (os.path.join(folder, f) for f in ("graph.onnx", run["steps"][0]["files"]["batch"]["file"]))
+    model, held = onnx.load(graph), dict(np.load(batch))
+    wide = [i for i in model.graph.input if i.name in held and held[i.name].dtype == np.float64]
+    if not wide or "float64" in run["dtypes"]:
+        return graph, batch
+    for i in wide:
+        narrow = held[i.name].astype(np.float32)
+        if not np.array_equal(narrow, held[i.name]):
+            raise Unlike(f"{batch}: {i.name} is the loss's, and no float32 holds its numbers; leave weights of the loss out, or record each checkpoint")
+        held[i.name], i.type.tensor_type.elem_type = narrow, onnx.TensorProto.FLOAT
+    graph, batch = (os.path.join(folder, f) for f in ("sweep.onnx", "sweep.npz"))
+    onnx.save(model, graph)
+    np.savez(batch, **held)
+    return graph, batch
+
+
+def put_manifest(path, name, checkpoints, folder):
+    """A manifest of `clarke sweep`: the recorded graph at each of the checkpoints, which are of that network, on the recorded batch."""
+    with open(os.path.join(folder, "run.json"), encoding="utf-8") as f:
+        run = json.load(f)
+    if run.get("branches"):
+        raise Unlike(f"{name}: other weights may take another branch than the recorded one, at {run['branches'][0]}; record each checkpoint")
+    if name.startswith("transformers."):
+        same_configuration(checkpoints)
+    files = [as_read(name, checkpoint, folder, i) for i, checkpoint in enumerate(checkpoints)]
     beside = os.path.dirname(os.path.abspath(path))
-    near = [os.path.relpath(p, beside) for p in (os.path.join(folder, "graph.onnx"), *checkpoints, batch)]
+    near = [os.path.relpath(p, beside) for p in of_one_type(folder, run)]
+    manifest = {"model": near[0], "checkpoints": [os.path.relpath(p, beside) for p in files], "batches": near[1:], "loss": run["loss"],
+                "profiles": ["pytorch-2.13", "jax-0.10"]}
     with open(path, "x", encoding="utf-8") as f:
-        json.dump({"model": near[0], "checkpoints": near[1:-1], "batches": [near[-1]], "profiles": ["pytorch-2.13", "jax-0.10"]}, f, indent=2)
+        json.dump(manifest, f, indent=2)
         f.write("\n")
 
 
@@ -310,7 +307,7 @@ def arguments():
     parser = argparse.ArgumentParser(prog="python -m clarke.like", description=__doc__.split("\n")[0])
     parser.add_argument("name", help="torchvision.MODEL, timm.MODEL, transformers.CLASS, keras or MODULE:FUNCTION")
     parser.add_argument("checkpoint", nargs="+", help=".pth or .pt of torch.save, .safetensors, .npz, an index of shards, a folder of transformers, or .keras and .h5")
-    parser.add_argument("batch", help=".npz with x and y, or .npy with the inputs alone")
+    parser.add_argument("batch", help=".npz with x and y, and further arguments by name, or .npy with the inputs alone")
     parser.add_argument("run", help="the folder to record the step in")
     parser.add_argument("--loss", choices=sorted(LOSSES), help="default: what Keras compiled; ce for integer y, mse for other y, sum without y")
     parser.add_argument("--train", action="store_true", help="in training mode: BatchNormalization by the batch (default: as in use)")
@@ -328,7 +325,7 @@ def main():
     try:
         record_like(o.name, o.checkpoint[0], o.batch, o.run, o.loss, o.train)
         if o.manifest is not None:
-            put_manifest(o.manifest, o.name, o.checkpoint, o.batch, o.run)
+            put_manifest(o.manifest, o.name, o.checkpoint, o.run)
         if o.record or o.manifest is not None:
             raise SystemExit(0)
         answer = audit(o.run)
