@@ -59,7 +59,7 @@ class Numbers:
         self.at = np.where(output.numpy() > 0, at, np.where(x.numpy() == 0, kink, np.uint64(0)))
 
     def pool(self, module, x, output):
-        """Of each window how many of the largest entries have another number than the first; then the outputs' numbers."""
+        """How many of each window's largest entries have another number than the first; then the outputs' numbers."""
         border = np.uint64(0)
         at = np.stack(list(shifted(np.broadcast_to(self.at, x.shape), module, output, border)))
         tied = np.stack(list(shifted(x.numpy(), module, output, -np.inf))) == output.numpy()
