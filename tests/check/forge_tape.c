@@ -292,6 +292,26 @@ verdict_of(const scene *s, rule r)
   return r >= RULE_SEPARATOR ? "not-in-clarke" : r == RULE_AD || r == RULE_COMPENSATION || either ? "in-bouligand" : "in-clarke";
 }
 
+/* In plain numbers: of each step the features, as coef w[i] x[step.feature]. */
+static void
+print_tape(const plain_tape *t)
+{
+  static const char *const kinds[] = {"input", "sum", "pieces", "largest", "product", "reciprocal", "exp"};
+
+  for (size_t i = 0; i < t->n_weights; i++)
+    fprintf(stderr, "w%zu = %g%s", i, t->w[i], i + 1 < t->n_weights ? ", " : "\n");
+  for (size_t i = 0; i < t->batch * t->step[0].n; i++)
+    fprintf(stderr, "x = %g\n", t->x[i]);
+  for (size_t s = 1; s < t->n_steps; s++) {
+    const plain_step *st = &t->step[s];
+
+    fprintf(stderr, "%zu %s %s\n", s, kinds[st->kind], st->kind == PLAIN_PIECES ? kinked_names[st->op] : "");
+    for (size_t f = 0; f < st->n; f++)
+      for (size_t i = 0; i < st->width; i++)
+        fprintf(stderr, "  %zu: %g w%d %d.%d\n", f, st->term[f][i].coef, st->term[f][i].w, st->term[f][i].step, st->term[f][i].from);
+  }
+}
+
 static void
 report(const question *q, const char *what, const char *why)
 {
@@ -299,6 +319,8 @@ report(const question *q, const char *what, const char *why)
   if (all.of[q->rule].wrong <= 3)
     fprintf(stderr, "%s (%s; tape %zu, %s%s): %s\n%s\n", what, rule_name[q->rule], all.tapes, q->verdict,
             q->s->truth.curved ? ", curved" : "", why, q->s->text);
+  if (all.of[q->rule].wrong == 1)
+    print_tape(&q->s->tape);
 }
 
 /* right: what the rule says of the evidence, in plain numbers. */

@@ -920,7 +920,7 @@ say_tree(scene *s, int *side, size_t k, bool families, const bool *led)
   say(s, "branch %zu\n", k);
   for (size_t o = 0; o < (sp->window ? at->options : 2); o++) {
     side[at->spot] = (int)o;
-    for (size_t i = 0; i < TAPE_WIDTH && sp->window; i++)
+    for (size_t i = TAPE_WIDTH; i-- > 0 && sp->window;) /* the first of the option, whose sides the kernel asks for */
       if (sp->tied[i] && at->option[i] == o)
         side[at->spot] = (int)i;
     right = both(say_tree(s, side, k + 1, families, led), right);

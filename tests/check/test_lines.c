@@ -457,6 +457,16 @@ make_apart(plain_tape *t)
     st->term[0][i] = (plain_term){1, -1, 2 + (int)i, 0};
 }
 
+/* relu(w0) + 2 relu(w1) + relu(w0 + w1) */
+static void
+make_three(plain_tape *t)
+{
+  begin(t);
+  t->step[1].term[2][1].coef = 1;
+  add_relu(t, 3);
+  add(t, PLAIN_SUM, 1, 3)->term[0][1].coef = 2;
+}
+
 /* relu(c(w0) - 1) at w0 = 1, of c that is 1 above 1. */
 static void
 make_clipped(plain_tape *t)
@@ -649,6 +659,8 @@ static void none_is(point *p) { p->net->tensors[0]->weight = p->net->tensors[1]-
 #define THIRD WHO("sum", "w") RELU("1/3") TWO
 #define SIMPLICES(n) "evidence simplices " n "\n"
 #define LEFT_RIGHT MOVE("w at 0 2") MOVE("w at 0 -1")
+#define TRIANGLE WHO("sum", "w") RELU("1/2") "touched 3\n" SIMPLICES("1") "block 3 0 1 2\n"
+#define DOWN MOVE("w add -1")
 #define NO_OTHERS "directions 0\n"
 #define ABC MOVE("w at 0 2\nmove w at 1 1") MOVE("w at 1 1") MOVE("w at 1 -1")
 
@@ -883,6 +895,14 @@ static const lined inside[] = {
    "no direction moves touched kink 1"},
   {make_constant, NULL, WHO("sum", "w") RELU("1/3") "touched 3\n" SIMPLICES("2") "block 2 0\nblock 2 1\n" LEFT_RIGHT MOVE("w at 1 1")
    MOVE("w at 1 -3") NO_OTHERS, NULL},
+  /* Changes (-1, -3/2), (0, 3/2) and (1, -1/2); with (1, 3/2) in another's place 0 is on an edge, or there is no simplex. */
+  {make_three, NULL, TRIANGLE DOWN MOVE("w at 0 -1\nmove w at 1 2") MOVE("w at 0 2\nmove w at 1 -1") NO_OTHERS, NULL},
+  {make_three, NULL, TRIANGLE MOVE("w at 0 -1\nmove w at 1 2") MOVE("w at 0 2\nmove w at 1 -1") DOWN NO_OTHERS, NULL},
+  {make_three, NULL, TRIANGLE MOVE("w at 0 2\nmove w at 1 -1") DOWN MOVE("w at 0 -1\nmove w at 1 2") NO_OTHERS, NULL},
+  {make_three, NULL, TRIANGLE MOVE("w at 0 2\nmove w at 1 -1") MOVE("w at 0 -1\nmove w at 1 2") DOWN NO_OTHERS, NULL},
+  {make_three, NULL, TRIANGLE DOWN MOVE("w add 1") MOVE("w at 0 2\nmove w at 1 -1") NO_OTHERS, "inside the simplex"},
+  {make_three, NULL, TRIANGLE DOWN MOVE("w add 1") MOVE("w add 1") NO_OTHERS, "whether cells span a simplex"},
+  {make_three, NULL, TRIANGLE DOWN MOVE("w at 0 -1\nmove w at 1 2") MOVE("w at 0 -2\nmove w at 1 3") NO_OTHERS, "whether cells span a simplex"},
   {make_window, NULL, TIE("mean", SIMPLICES("1") "block 3 1\n"), "each in one block"},
   {make_window, NULL, TIE("mean", SIMPLICES("1") "block 3 0\n" MOVE("w add 1")), "this direction does not move touched kink 0"},
   {make_window, NULL, TIE("mean", SIMPLICES("1") "block 3 0\n" ABC NO_OTHERS), NULL},
