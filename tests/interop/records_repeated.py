@@ -288,6 +288,7 @@ def changes(folder, way):
     case("hooks of what is saved", again=under(lambda: torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t)))
     backward(case, x)
     beside_what_is_called(case, x)
+    unheard_cases(case)
     past_the_dispatcher(case, x)
     beside_autograd(case, x)
     behind_the_backward_pass(case, x)
@@ -421,26 +422,71 @@ def beside_what_is_called(case, x):
 
 
 def unheard(folder):
-    """What runs where nobody may override functions of PyTorch's, and autograd knows, is no step of the program: it is refused."""
-    def step(change):
-        net, x = Net().eval(), torch.linspace(-2, 3, 6 * 36).reshape(6, 1, 6, 6)
-        like = None
-        for number in range(3):
-            if number == 2:
-                net.inner = lambda h: muted(change, h)
-            told, made, was = recorded(os.path.join(folder, f"unheard-{len(os.listdir(folder))}"), net, number, lambda: usual(net, x, Y), like)
-            like = made.program
-        return told
-
-    told = step(lambda h: torch.tanh(h))
-    expect(isinstance(told, str), "an operator that autograd knows, and no function shows, is refused")
-    again = step(lambda h: h)
-    expect(not isinstance(again, str), f"nothing is: {again}")
+    """Where somebody puts another function in the place of one of PyTorch's, which PyTorch's own call, autograd knows: it is refused."""
+    net, x, like = Net().eval(), torch.linspace(-2, 3, 6 * 36).reshape(6, 1, 6, 6), None
+    kept = torch._C._nn.leaky_relu
+    for number in range(4):
+        torch._C._nn.leaky_relu = (lambda h, slope: torch.tanh(h)) if number == 2 else kept
+        try:
+            told, made, _ = recorded(os.path.join(folder, f"unheard-{number}"), net, number, lambda: usual(net, x, Y), like)
+        finally:
+            torch._C._nn.leaky_relu = kept
+        expect(isinstance(told, str) == (number == 2), f"step {number} of one whose functions are others in step 2: {told if isinstance(told, str) else 'written'}")
+        like = made.program
 
 
 def muted(change, h):
     with torch._C.DisableTorchFunction():
         return change(h)
+
+
+def written(h, where, change):
+    """In place, where nobody hears it."""
+    muted(lambda h: change(where(h)), h)
+    return h
+
+
+def chosen_by(read):
+    """A number that the step reads between, and chooses by."""
+    return lambda h: h if read(h) else h + 1
+
+
+@torch.jit.script
+def doubled(h):
+    h.detach().mul_(2)
+    return 0
+
+
+@torch.jit.script
+def is_positive(h) -> bool:
+    return bool(h.detach().sum() > 0)
+
+
+@torch.jit.script
+def other_labels(y):
+    return (y + 1) % 3
+
+
+@torch.no_grad()
+def guessed(net, x):
+    """Labels that hang on what is trained."""
+    return muted(lambda x: (x.flatten(1)[:, :3] + net.last.bias).argmax(1), x)
+
+
+def unheard_cases(case):
+    """Operators that no function of PyTorch's shows: TorchScript's, and those where functions are not overridden."""
+    again = {"another operator": lambda h: muted(torch.tanh, h), "no operator": lambda h: muted(lambda h: h, h),
+             "in place": lambda h: muted(lambda h: h.mul_(2), h), "in place, past autograd": lambda h: written(h, torch.Tensor.detach, lambda h: h.mul_(2)),
+             "in place, past its versions": lambda h: written(h, lambda h: h.data, lambda h: h.mul_(2)),
+             "in place, scripted": lambda h: (doubled(h), h)[1], "a choice": chosen_by(lambda h: muted(lambda h: bool(h.sum() > 0), h)),
+             "a choice past autograd": chosen_by(lambda h: muted(lambda h: h.detach().sum().item() > 0, h)), "a choice, scripted": chosen_by(is_positive)}
+    for name, inner in again.items():
+        case(f"unheard: {name}", same=None if name == "no operator" else False, again=relu_of(inner))
+    case("unheard: labels", again=lambda net, x, y: usual(net, x, other_labels(y)))
+    case("unheard: guessed labels", again=lambda net, x, y: usual(net, x, guessed(net, x)))
+    case("unheard: loss", again=lambda net, x, y: loss_of(lambda x: muted(lambda out: out * 2, net(x)), x, y).backward())
+    case("unheard: at last", again=lambda net, x, y: muted(lambda loss: (is_positive(loss), loss)[1], loss_of(net, x, y)).backward())
+    case("unheard: behind the step", again=lambda net, x, y: (usual(net, x, y), doubled(net.kept)))
 
 
 def relu_of(function):

@@ -2,8 +2,9 @@
 
 To see each operator takes as long as a small step. But a function of PyTorch's (F.linear) runs the same operators whenever it is called with the same
 arguments, but for the numbers of tensors; and it calls nobody's code. So what a step calls is compared with what a step called whose operators
-were seen (Repeated). Autograd's nodes are compared as before. Whatever is no such call ends it: the operators that ran until then are those of
-the program, and the trace is told of them, with the tensors among them that nobody has seen made once more. Then operators are seen.
+were seen (Repeated), and while such a call runs no operator is shown. Autograd's nodes are compared as before. Whatever is no such call ends it, and so
+does an operator that is seen outside of all calls (of TorchScript, C++, or where functions cannot be overridden): the operators that ran
+until then are those of the program, and the trace is told of them, with the tensors among them that nobody has seen made once more.
 """
 import os
 import types
@@ -17,7 +18,7 @@ from .trace import source_line, unseen
 
 OWN = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
 BUILT_IN = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, types.MethodWrapperType)
-modes, functions_below = torch._C._len_torch_dispatch_stack, torch._C._len_torch_function_stack
+modes, functions_below, unshown = torch._C._len_torch_dispatch_stack, torch._C._len_torch_function_stack, torch._C._DisableTorchDispatch
 LOST = ("autograd has other operators than this program's earlier steps", "watch the next step: its operators are seen")
 
 
@@ -150,32 +151,40 @@ class Called(Repeated):
     def __init__(self, program, record):
         super().__init__(program, record)
         self.calls, self.saved = program.calls
-        self.count, self.looks, self.nodes = 0, False, None
+        self.count, self.nodes = 0, None
 
     def call(self, usual, function, args, kwargs):
         """A function of PyTorch's is called."""
         if self.loss is not None or current_node() is not None:
-            self.look()
             return usual(function, args, kwargs)
         call = self.calls[self.count] if self.count < len(self.calls) else None
-        try:
-            right = call is not None and self.is_called(call, function, args, kwargs)
-        except Exception:  # whatever a tensor is, the trace has words for it
-            right = False
-        if not right:
-            self.tell()
-            return usual(function, args, kwargs)
-        out = function(*args, **kwargs)
-        if last_number() - self.record.base != call.number or not self.got(call.results, out):
-            self.lose()
-        self.count += 1
-        return out
+        with unshown():
+            try:
+                right = call is not None and self.is_called(call, function, args, kwargs)
+            except Exception:  # whatever a tensor is, the trace has words for it
+                right = False
+            if right:
+                out = function(*args, **kwargs)
+                if last_number() - self.record.base != call.number or not self.got(call.results, out):
+                    self.lose()
+                self.count += 1
+                return out
+        self.tell()
+        return usual(function, args, kwargs)
+
+    def see(self, op, args, kwargs):
+        """An operator that no call of the program's runs."""
+        node = current_node()
+        if node is not None or self.loss is not None:
+            return self.behind(op, args, kwargs, node)
+        self.tell()
+        return self.trace.followed(op, self.trace.forward, op, args, kwargs)
 
     def is_called(self, call, function, args, kwargs):
         """Is this the program's next call, and nobody has a part in what it runs?"""
         modules = self.trace.modules
         return (function == call.function and (modules[-1] if modules else "") == call.module and is_grad_enabled() == call.enabled
-                and not is_any_autocast_enabled() and modes() == 0
+                and not is_any_autocast_enabled() and modes() == 1
                 and torch._C._autograd._top_saved_tensors_default_hooks(False) is None and source_line() == call.source
                 and self.alike(call.args, args) and kwargs.keys() == call.kwargs.keys()
                 and self.alike([call.kwargs[key] for key in kwargs], list(kwargs.values()))
@@ -216,19 +225,10 @@ class Called(Repeated):
 
     # ---- The trace, from now on
 
-    def look(self):
-        """Operators are seen from now on, below what others' modes see."""
-        if not (self.looks or self.record.left):
-            self.looks = True
-            with unseen():
-                self.record.modes[1].__enter__()
-
     def tell(self):
         with unseen(), torch._C.DisableTorchFunction():
             self.run_as_program()
         super().tell()
-        if not self.trace.running:  # of autograd's own operators none is seen
-            self.look()
 
     def run_as_program(self):
         """What ran is what the program ran; tensors that no call has shown are made once more."""
@@ -277,8 +277,3 @@ class Called(Repeated):
                 self.tensors[slot] = getattr(self.nodes[at], name)
         self.nodes = None
         return right
-
-    def end(self, held):
-        super().end(held)
-        if self.trace.repeated is not self:  # it was told meanwhile
-            self.look()

@@ -28,7 +28,7 @@ from . import model as models
 from . import trees as trees_of
 from .again import Again, keywords
 from .axes import RECURRENT
-from .calls import Called, repeated_by
+from .calls import repeated_by
 from .files import array, npz, raw, safetensors, size_of
 from .folder import Folder, surely
 from .hooks import Hooks
@@ -376,7 +376,7 @@ class record:
         self.modes = [Functions(self.trace, self.before_backward, self.after_backward, held), Dispatch(self.trace)]
         if self.loss_again is not None:
             self.again.begin(self.loss_again, "the step", roots=[self.loss_again, model])
-        for mode in self.modes[:1] if isinstance(self.trace.repeated, Called) else self.modes:
+        for mode in self.modes:
             mode.__enter__()
 
     def enter_model(self, model, args, kwargs):
