@@ -2,7 +2,6 @@
  * order (docs/rounding.md). */
 #include "session/sweep_inside.h"
 
-#include "base/stop.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -104,11 +103,10 @@ count_only(clarke_sweep_floats *to, const replaying *r, size_t k, size_t sample)
 static clarke_status
 replay_samples(clarke_sweep_floats *to, replaying *r, const clarke_sweep_question *q, size_t sample, clarke_error *err)
 {
-  clarke_status status = clarke_work_check(err);
+  clarke_status status = clarke_floats_forward(r->f, r->output, sample, err);
 
   if (status != CLARKE_OK)
     return status;
-  clarke_floats_forward(r->f, r->output, sample);
   for (size_t k = 0; k < r->together; k++) {
     seed_loss(r, r->seed + k * r->outputs, r->output + k * r->outputs, sample + k);
     count_only(to, r, k, sample + k);

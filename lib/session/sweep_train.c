@@ -89,7 +89,7 @@ clarke_sweep_training_right(size_t *right, const clarke_sweep_training *t, const
     size_t most = 0;
 
     if (j % clarke_floats_together(f) == 0)
-      clarke_floats_forward(f, output + j * outputs, j);
+      status = clarke_floats_forward(f, output + j * outputs, j, err);
     for (size_t i = 1; i < outputs; i++)
       most = y[i] > y[most] ? i : most;
     *right += most == clarke_loss_label(&s->loss, j);

@@ -3,6 +3,8 @@
 #include "normalized.h"
 #include "../ok.h"
 
+#include "base/limit.h"
+#include "base/stop.h"
 #include "network/graph/build.h"
 #include "program/rounded.h"
 #include "program/unroll/floats.h"
@@ -255,6 +257,29 @@ run_program(comparison *c, const clarke_graph *g, const clarke_tensor *x, clarke
   apart_end(&a);
 }
 
+/* Work that is to stop stops before its last sample, forward and back, and when rooms are made; and is whole when it is asked again. */
+static void
+stops_between_samples(clarke_floats *f, double *y, double *gradient, const comparison *c, const clarke_graph *g, const clarke_tensor *x,
+                      clarke_ieee format)
+{
+  const size_t check = 128, limit = clarke_limit_of(CLARKE_LIMIT_WORK);
+  const clarke_work_count last = {true, limit - (c->samples - 2) * check}; /* the check behind the last sample but one is beyond it */
+  clarke_floats *other;
+
+  clarke_work_count_from(last);
+  ck_assert_int_eq(clarke_floats_new(&other, g, x, format, &error), CLARKE_ESTOPPED);
+  ck_assert_ptr_null(other);
+  clarke_work_count_from(last);
+  ck_assert_int_eq(clarke_floats_forward(f, y, 0, &error), CLARKE_ESTOPPED);
+  ck_assert_uint_eq(clarke_work_counted().spent, limit + check);
+  clarke_work_count_from((clarke_work_count){false, 0});
+  OK(clarke_floats_forward(f, y, 0, &error));
+  clarke_work_count_from(last);
+  ck_assert_int_eq(clarke_floats_backward(f, gradient, c->seed, &c->profile, &error), CLARKE_ESTOPPED);
+  ck_assert_uint_eq(clarke_work_counted().spent, limit + check);
+  clarke_work_count_from((clarke_work_count){false, 0});
+}
+
 /* How many entries of the gradient are numbers other than 0. */
 static size_t
 check_floats(const comparison *c, const clarke_graph *g, const clarke_tensor *x, clarke_ieee format)
@@ -265,8 +290,10 @@ check_floats(const comparison *c, const clarke_graph *g, const clarke_tensor *x,
 
   OK(clarke_floats_new(&f, g, x, format, &error));
   ck_assert_uint_eq(clarke_floats_together(f), clarke_graph_couples(g) && c->samples > 1 ? c->samples : 1);
+  if (clarke_floats_together(f) == c->samples)
+    stops_between_samples(f, y, gradient, c, g, x, format);
   for (size_t again = 0; again < 2 && clarke_floats_together(f) == c->samples; again++) {
-    clarke_floats_forward(f, y, 0);
+    OK(clarke_floats_forward(f, y, 0, &error));
     OK(clarke_floats_backward(f, gradient, c->seed, &c->profile, &error));
     for (size_t o = 0; o < c->samples * c->outputs; o++)
       ck_assert_msg(same(y[o], c->value[o]), "network %zu, output %zu: %a, not %a", c->number, o, y[o], c->value[o]);

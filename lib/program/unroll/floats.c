@@ -1,6 +1,7 @@
 /* Networks in floats: sample by sample, or, where samples are coupled, from one coupling to the next. */
 #include "program/unroll/floats.h"
 
+#include "base/stop.h"
 #include "program/elementary.h"
 #include "program/rounded_inside.h"
 
@@ -59,17 +60,20 @@ make_rooms(clarke_floats *f, clarke_error *err)
 
   f->together = f->folded.n_couplings > 0 ? f->x->dims[0] : 1;
   f->room = calloc(f->together, sizeof *f->room);
-  f->coupled = calloc(f->folded.n_couplings + 1, sizeof *f->coupled);
-  f->part = calloc(clarke_code_wrt_count(&f->p) + 1, sizeof *f->part);
-  if (f->room == NULL || f->coupled == NULL || f->part == NULL)
+  if (f->room == NULL)
     return clarke_no_memory(err);
   f->room[0] = (clarke_machine_room){f->m.value, f->m.adjoint, f->m.reached};
-  for (size_t j = 1; j < f->together; j++) {
+  f->coupled = calloc(f->folded.n_couplings + 1, sizeof *f->coupled);
+  f->part = calloc(clarke_code_wrt_count(&f->p) + 1, sizeof *f->part);
+  if (f->coupled == NULL || f->part == NULL)
+    return clarke_no_memory(err);
+  for (size_t j = 1; j < f->together && status == CLARKE_OK; j++) {
     f->room[j] = (clarke_machine_room){malloc((n + 1) * sizeof(double)), malloc((n + 1) * sizeof(double)), malloc((n + 1) * sizeof(bool))};
     if (f->room[j].value == NULL || f->room[j].adjoint == NULL || f->room[j].reached == NULL)
       return clarke_no_memory(err);
     memcpy(f->room[j].value, f->m.value, n * sizeof(double));
     memset(f->room[j].reached, 0, n * sizeof(bool));
+    status = clarke_work_check(err);
   }
   for (size_t k = 0; k < f->folded.n_couplings && status == CLARKE_OK; k++)
     status = clarke_coupled_begin(&f->coupled[k], &f->folded.coupling[k], f->room, f->together, &f->m, err);
@@ -174,27 +178,40 @@ set_input(clarke_floats *f, size_t sample)
   }
 }
 
-void
-clarke_floats_forward(clarke_floats *f, double *output, size_t sample)
+/* The instructions from `from` to `to`, of all samples that are replayed together. */
+static clarke_status
+forward_part(clarke_floats *f, size_t sample, size_t from, size_t to, clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+
+  for (size_t j = 0; j < f->together && status == CLARKE_OK; j++) {
+    clarke_machine_enter(&f->m, &f->room[j]);
+    if (from == 0)
+      set_input(f, sample + j);
+    clarke_machine_forward(&f->m, from, to);
+    status = clarke_work_check(err);
+  }
+  return status;
+}
+
+clarke_status
+clarke_floats_forward(clarke_floats *f, double *output, size_t sample, clarke_error *err)
 {
   const size_t parts = f->folded.n_couplings;
+  clarke_status status = CLARKE_OK;
 
-  for (size_t k = 0, from = 0; k <= parts; k++) {
+  for (size_t k = 0, from = 0; k <= parts && status == CLARKE_OK; k++) {
     const size_t to = k < parts ? f->coupled[k].c->first : f->p.n;
 
-    for (size_t j = 0; j < f->together; j++) {
-      clarke_machine_enter(&f->m, &f->room[j]);
-      if (k == 0)
-        set_input(f, sample + j);
-      clarke_machine_forward(&f->m, from, to);
-    }
-    if (k < parts)
+    status = forward_part(f, sample, from, to, err);
+    if (k < parts && status == CLARKE_OK)
       clarke_coupled_forward(&f->coupled[k], &f->m);
     from = to;
   }
-  for (size_t j = 0; j < f->together; j++)
+  for (size_t j = 0; j < f->together && status == CLARKE_OK; j++)
     for (size_t o = 0; o < f->p.n_outputs; o++)
       output[j * f->p.n_outputs + o] = f->room[j].value[f->p.output[o]];
+  return status;
 }
 
 /* The samples' gradients, added up. */
@@ -228,6 +245,8 @@ clarke_floats_backward(clarke_floats *f, double *gradient, const double *seed, c
       for (size_t o = k == parts ? f->p.n_outputs : 0; o-- > 0;)
         clarke_machine_seed(&f->m, f->p.output[o], seed[j * f->p.n_outputs + o]);
       status = clarke_machine_undo(&f->m, begin, end, err);
+      if (status == CLARKE_OK)
+        status = clarke_work_check(err);
     }
     if (status == CLARKE_OK && k > 0)
       clarke_coupled_backward(&f->coupled[k - 1], &f->m);

@@ -25,8 +25,9 @@ double clarke_floats_of(clarke_floats *f, double x);
 /* How many samples are replayed together: 1, or all. */
 size_t clarke_floats_together(const clarke_floats *f);
 
-/* The forward pass of those samples, from `sample` on. output: as many as the network has entries, sample by sample. */
-void clarke_floats_forward(clarke_floats *f, double *output, size_t sample);
+/* The forward pass of those samples, from `sample` on, which stops between samples where work is to. output: as many as the network has
+ * entries, sample by sample. */
+clarke_status clarke_floats_forward(clarke_floats *f, double *output, size_t sample, clarke_error *err);
 
 /* AD's derivative, by the entries in wrt, of the outputs of the samples that were passed forward, weighted by `seed`: as for a
  * program that ends in their weighted sum; those of several samples are added up, from the first. The profile says what is taken at kinks. */
