@@ -86,6 +86,7 @@ static const rule rules[] = {
   {"Reshape", 7, "Tl", "T"},
   {"Resize", 10, "Tf", "T"},
   {"Resize", 11, "Trfl", "T"},
+  {"Scaler", 7, ".", "f"},
   {"Scatter", 9, "TiT", "T"},
   {"ScatterElements", 7, "TiT", "T"},
   {"ScatterND", 7, "TlT", "T"},
@@ -127,7 +128,7 @@ find_rule(const clarke_model_node *node, int64_t opset)
   const rule *found = NULL;
   const clarke_op *op = clarke_operator_find(node->op_type);
 
-  if (node->domain[0] != '\0' && strcmp(node->domain, CLARKE_DOMAIN_OF_TRAINING) != 0)
+  if (node->domain[0] != '\0' && strcmp(node->domain, CLARKE_DOMAIN_OF_TRAINING) != 0 && strcmp(node->domain, CLARKE_DOMAIN_OF_LEARNING) != 0)
     return NULL;
   for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
     if (strcmp(rules[i].op, node->op_type) == 0 && rules[i].since <= opset)
@@ -281,6 +282,7 @@ type_of_output(const clarke_model_node *node, char letter, const typed *const *f
   case 'n': return CLARKE_I32;
   case 'a': return type_of_attribute(node);
   case 'l': return CLARKE_I64;
+  case 'f': return CLARKE_F32;
   case 'b': return CLARKE_BOOL;
   case 'T': case 'U': case 'V': return first[letter - 'T'] != NULL ? first[letter - 'T']->type : UNKNOWN;
   default: return UNKNOWN;

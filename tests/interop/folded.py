@@ -116,6 +116,27 @@ def pooled(rng):
     return model_of([node], [1, 2, 3, 4]), np.array([rng.randint(-9, 9) for _ in range(24)], np.float32).reshape(1, 2, 3, 4), None
 
 
+def mistyped(programs, folder, report):
+    """A Scaler makes float32 of every type: a double beside it, or declared of it, no program takes."""
+    for kind in np.float32, np.float64, np.int64:
+        x = np.arange(6).reshape(2, 3).astype(kind)
+        scaler = helper.make_node("Scaler", ["x"], ["s"], domain="ai.onnx.ml", offset=[1.0], scale=[2.0])
+        sums = [scaler, constant("c", np.float64(2)), helper.make_node("Add", ["s", "c"], ["y"])]
+        for what, nodes in ("beside a double", sums), ("declared as a double", [scaler, helper.make_node("Relu", ["s"], ["y"])]):
+            model = model_of(nodes, [2, 3], kind)
+            model.graph.output[0].type.tensor_type.elem_type = TensorProto.DOUBLE
+            pair = Path(folder) / "mistyped.onnx", Path(folder) / "mistyped.npy"
+            onnx.save(model, pair[0])
+            np.save(pair[1], x[None])
+            try:
+                theirs(model, None, x)
+                report.check(False, f"mistyped: {what}: ONNX Runtime reads it")
+            except Exception:
+                pass
+            for program, answer in programs.read([pair])[0].items():
+                report.check(isinstance(answer, str) and ("double" in answer.lower() or "float64" in answer), f"mistyped: {program} on {kind.__name__} {what}: {answer}")
+
+
 def bits(value, array):
     """Not the same numbers, one by one."""
     own = [float(number(w)) for w in value[1]]
@@ -167,6 +188,7 @@ def main():
             wrong = faults(model, x, exact, answer)
             if wrong:
                 report.check(False, f"{make.__name__}: {helper.printable_graph(model.graph)}", wrong[0])
+        mistyped(programs, folder, report)
     for make, n in read.items():
         report.check(n > 0.3 * drawn.count(make), f"{make.__name__}: {n} of {drawn.count(make)} are read")
         print(f"{make.__name__}: {n} of {drawn.count(make)} are read")

@@ -60,8 +60,8 @@ follow_node(value_types *v, const model *m, node *n, size_t place)
     for (size_t i = 0; i < of->n_outputs; i++)
       types_compare(v, "output", of->outputs[i].name, of->outputs[i].type);
   }
-  types_follow(v, &(typed_node){n->name, n->own || n->qonnx || n->runtime || n->learning ? "" : n->op, m->opset, place,
-                                n->n_in, n->n_out, made_type(n), n->in, n->out});
+  types_follow(v, &(typed_node){n->name, n->own || n->qonnx || n->runtime ? "" : n->op, m->opset, place, n->n_in,
+                                n->n_out, made_type(n), n->in, n->out});
   for (size_t g = 0; g < n->n_bodies; g++)
     for (size_t k = 0; k < n->n_out && k + loop < n->bodies[g].n_outputs; k++)
       types_change(v, n->out[k], type_of(v, n->bodies[g].outputs[k + loop].name));

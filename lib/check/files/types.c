@@ -71,6 +71,7 @@ static const struct {
     {23, "AAAL", "A", "RotaryEmbedding "},
     {27, "AAABAA", "AB", "LinearAttention "},
     {7, "__A", "A", "OneHot "},
+    {7, "_", "F", "Scaler "},
     {18, "AL", "A",
      "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSumSquare "},
 };
@@ -195,7 +196,12 @@ made_type(const typed_node *n, char of, const size_t *bound)
     return bound[1];
   if (of == 'U' || of == 'N')
     return of == 'U' ? UINT8 : INT32;
-  return of == 'L' ? INT64 : of == 'Z' ? BOOL : of == 'M' ? n->made : of >= 'A' && of <= 'C' ? bound[of - 'A'] : 0;
+  return of == 'L'                ? INT64
+         : of == 'F'              ? FLOAT
+         : of == 'Z'              ? BOOL
+         : of == 'M'              ? n->made
+         : of >= 'A' && of <= 'C' ? bound[of - 'A']
+                                  : 0;
 }
 
 void
