@@ -227,7 +227,8 @@ find_first(clarke_difference *d, const clarke_certified *a, const clarke_certifi
   }
 }
 
-/* The place where they part, beside the exact replay of the first. */
+/* The place where they part, beside the exact replay of the first. Of a tie of which the record took a loser neither is true: it is no
+ * branch of floats alone, and no side of the tie. */
 static clarke_truth
 at_exactly(const clarke_difference *d, const clarke_certified *a)
 {
@@ -239,7 +240,7 @@ at_exactly(const clarke_difference *d, const clarke_certified *a)
     const clarke_parted *at = &p->parted[k];
 
     if (at->step == d->at.step && at->feature == d->at.feature && at->sample == d->at.sample)
-      return at->kind == CLARKE_AT_EXACTLY ? CLARKE_YES : CLARKE_NO;
+      return at->kind == CLARKE_AT_EXACTLY ? CLARKE_YES : at->touched ? CLARKE_UNKNOWN : CLARKE_NO;
   }
   if (p->open > 0 || p->unrecorded > 0)
     return CLARKE_UNKNOWN;

@@ -18,7 +18,8 @@ typedef struct {
   clarke_bifurcation at;   /* the first, in the graph's order */
   double argument[2];      /* of a kink what was recorded there */
   clarke_truth exactly;    /* does its exact argument lie on the kink, or do the exact entries of its window tie? A real bifurcation does;
-                            * else the branch is of floats alone. Not known without the first's exact replay */
+                            * else the branch is of floats alone. Not known without the first's exact replay,
+                            * and where of an exact tie the record took a loser */
   bool numbered;           /* does some recorded output differ? */
   clarke_bifurcation number; /* the first, in the graph's order, */
   double recorded[2];      /* and what was recorded */

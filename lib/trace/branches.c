@@ -38,7 +38,7 @@ add(work *w, clarke_divergence kind, size_t step, size_t e, bool alike)
 
   if (!clarke_room(&p->parted, &p->capacity, p->n + 1, sizeof *p->parted))
     return clarke_no_memory(w->err);
-  p->parted[p->n++] = (clarke_parted){kind, step, e / n, e % n, alike};
+  p->parted[p->n++] = (clarke_parted){kind, step, e / n, e % n, alike, w->r->piece[step][e] < 0};
   return CLARKE_OK;
 }
 

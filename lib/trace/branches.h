@@ -15,6 +15,7 @@ typedef struct {
   clarke_divergence kind;
   size_t step, feature, sample;
   bool alike; /* AD's slope at the recorded number is the exact one's own: the gradient is the same */
+  bool touched; /* is it exactly at a kink, or are its entries tied? (A loser may have been taken as winner all the same.) */
 } clarke_parted;
 
 typedef struct {

@@ -96,6 +96,7 @@ def main():
         expect(status == 2 and "graph or loss is not the same" in found, f"another function, in another type: {status} {found}")
         numbers(folder)
         exactly(folder)
+        tied(folder)
         first_number(folder, plain)
     finish()
 
@@ -157,6 +158,34 @@ def exactly(folder):
             expect(found["difference"] == "branches" and found["first"]["exactly"] is (exact == 0), f"{name}: {exact}, {found}")
             seen.add(found["first"]["exactly"])
     expect(seen == {True, False}, f"a real one and one of floats: {seen}")
+
+
+class Window(nn.Module):
+    """The largest of two sums that are one, which float32 loses, a smaller one, and a last one."""
+
+    def __init__(self):
+        super().__init__()
+        self.line, lost = nn.Linear(3, 4, bias=False), [2.0 ** 24, 1.0, -2.0 ** 24]
+        with torch.no_grad():
+            self.line.weight.copy_(torch.tensor([lost, lost, [0.5, 0.0, 0.0], [-1.0, 0.0, 0.0]]))
+
+    def forward(self, x):
+        return F.max_pool1d(self.line(x)[:, None], 4).flatten(1)
+
+
+def tied(folder):
+    """Exactly the two sums tie. The one record took the smaller: that is no side of the tie, nor is it said that nothing ties."""
+    runs = []
+    for dtype in (torch.float32, torch.float64):
+        net = Window().to(dtype)
+        runs.append(os.path.join(folder, f"tied-{dtype}"))
+        with clarke.record(runs[-1], net):
+            net(torch.ones(1, 3, dtype=dtype)).sum().backward()
+    if Window().line(torch.ones(1, 3)).argmax().item() != 2:  # the processor's order loses nothing
+        return
+    for other, exactly in ((1, None), (0, True)):
+        found = json.loads(said(CLARKE, "certify", runs[1 - other], "--against", runs[other], "--json")[1])["against"]
+        expect(found["difference"] == "branches" and found["first"]["exactly"] is exactly, f"a window that ties exactly: {found}")
 
 
 def first_number(folder, plain):
