@@ -67,7 +67,7 @@ class Reader(pickle._Unpickler):  # in Python: the quicker one makes room for as
 
 
 def tensors(part, prefix="", places=None):
-    """Of the module and those in it, a module being at each place where it is: one in many others is at many."""
+    """Those of the module and of all in it: one that is in many others is at many places."""
     places = itertools.count(1) if places is None else places
     if next(places) > MOST:
         raise pickle.UnpicklingError(f"more than {MOST} modules")
