@@ -7,6 +7,7 @@ import argparse
 import importlib.util
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -98,6 +99,46 @@ def expect(holds, what):
         print(f"failed: {what}")
 
 
+def hostile_archives(scratch):
+    """Archives as torch.jit.save writes them, of a class of a script; and of which a few bytes would take all memory or time. Shards that are none."""
+    from clarke import checkpoints
+
+    def archive(name, change, compression=zipfile.ZIP_STORED):
+        with zipfile.ZipFile(Path(scratch, "script.pt")) as file, zipfile.ZipFile(Path(scratch, name), "w", compression) as other:
+            for entry in file.namelist():
+                other.writestr(entry, change(entry.partition("/")[2], file.read(entry)))
+        return str(Path(scratch, name))
+
+    def refusal(path):
+        try:
+            return f"{len(checkpoints.weights(path))} weights"
+        except checkpoints.Unlike as e:
+            return str(e)
+
+    own = archive("own.pt", lambda entry, held: re.sub(rb"c__torch__\.[\w.]+\n", b"c__torch__\n", held) if entry == "data.pkl" else held)
+    said = refusal(own)
+    expect(said == refusal(str(Path(scratch, "script.pt"))) and said.endswith(" weights"), f"a class of a script itself: {said}")
+    module = b"c__torch__\nM\n)\x81}("
+    nested = b"\x80\x02" + module + b"ubq\0" + b"".join(b"0" + module + b"X\1\0\0\0ah" + bytes([i]) + b"X\1\0\0\0bh" + bytes([i]) + b"ubq" + bytes([i + 1])
+                                                         for i in range(60)) + b"."
+    for name, change, compression, says in [("nested.pt", lambda entry, held: nested if entry == "data.pkl" else held, zipfile.ZIP_STORED, "modules"),
+                                            ("inflated.pt", lambda entry, held: held, zipfile.ZIP_DEFLATED, "compressed"),
+                                            ("turned.pt", lambda entry, held: b"big" if entry == "byteorder" else held, zipfile.ZIP_STORED, "another order")]:
+        said = refusal(archive(name, change, compression))
+        expect(says in said, f"{name}: {said}")
+    inner = Path(scratch, "shards")
+    inner.mkdir()
+    for path in Path(scratch, "pytorch_model.bin"), inner / "a.bin", inner / "b.bin":
+        torch.save({"w": torch.ones(1)}, path)
+    index = inner / "i.index.json"
+    for told, says in [({"w": ".."}, "beside it"), ({"w": "../pytorch_model.bin"}, "beside it"), ({"w": "i.index.json"}, "beside it"),
+                       ({"w": "a.bin", "v": "b.bin"}, "two shards have w"), ({"w": 1}, "no weight_map"), ({"w": "a.bin"}, "1 weights")]:
+        index.write_text(json.dumps({"weight_map": told}))
+        said = refusal(str(index))
+        expect(says in said, f"{told}: {said}")
+    Path(scratch, "pytorch_model.bin").unlink()
+
+
 def like(folder, name, *rest):
     """Rest: the checkpoint, or several, the batch, the run's folder, and options."""
     path = os.pathsep.join([str(ROOT / "tools" / "python"), folder])
@@ -157,7 +198,7 @@ with tempfile.TemporaryDirectory() as scratch:
     Path(scratch, "w.index.json").write_text("{}")
     for name, weights, batch, says in [
             ("nets:net", "plain.pth", "flat.npz", "y has shape (3,), and the output (5, 3): loss mse takes two of one shape"),
-            ("nets:net", "plain.pth", "text.npz", "Error"), ("nets:net", "plain.pth", "zip.npz", "not a zip file"), ("nets:net", "w.index.json", "b.npz", "Error"),
+            ("nets:net", "plain.pth", "text.npz", "Error"), ("nets:net", "plain.pth", "zip.npz", "not a zip file"), ("nets:net", "w.index.json", "b.npz", "no weight_map"),
             ("nets:fails", "plain.pth", "b.npz", "no such weather"), ("nets:falls", "buffer.pth", "b.npz", "no such weather")]:
         status, out, error = like(scratch, name, weights, batch, "refused")
         expect(status == 2 and says in error and not Path(scratch, "refused").exists(), f"{name} {weights} {batch}: {status} {out} {error}")
@@ -275,6 +316,7 @@ with tempfile.TemporaryDirectory() as scratch:
     with zipfile.ZipFile(Path(scratch, "script.pt")) as file, zipfile.ZipFile(Path(scratch, "runs.pt"), "w") as other:
         for name in file.namelist():
             other.writestr(name, b"cos\nsystem\n(S'touch run-by-it'\ntR." if name.endswith("/data.pkl") else file.read(name))
+    hostile_archives(scratch)
     for weights, says in [("some.pth", "it has not ['0.bias', '0.weight']"), ("objects.npz", "no state dict from it"),
                           ("packed.pt", "torch.jit.save wrote it, and of what is beside weights"), ("runs.pt", "os.system, which is no weight")]:
         status, out, error = like(scratch, "nets:net", weights, "b.npz", "refused")

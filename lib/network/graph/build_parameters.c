@@ -13,7 +13,8 @@ check_bounds(const clarke_builder *b, clarke_error *err)
   for (size_t v = 0; v < g->n_values; v++)
     if (g->values[v].bound && g->values[v].parameter != CLARKE_NONE)
       return clarke_fail(err, CLARKE_EINPUT, "%s: '%s' is both a weight and a bound of Clip or the "
-                         "value of a Pad, or a ratio of Dropout. The exporter made equal initializers one: torch.onnx.export(dynamo=True, optimize=False) "
+                         "value of a Pad, a ratio of Dropout, or another number that a node reads. "
+                         "The exporter made equal initializers one: torch.onnx.export(dynamo=True, optimize=False) "
                          "leaves them apart; or record the training step (clarke.record)", b->m->file, g->parameters[g->values[v].parameter].name);
   return CLARKE_OK;
 }

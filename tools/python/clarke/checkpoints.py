@@ -38,11 +38,7 @@ def weights(path):
             raise Unlike(f"{path}: none of {', '.join(HELD)} in this folder")
         return weights(os.path.join(path, held[0]))
     if path.endswith(".index.json"):  # shards beside it, by name
-        with open(path, encoding="utf-8") as f:
-            shards = sorted(set(json.load(f)["weight_map"].values()))
-        if any(os.path.basename(shard) != shard for shard in shards):
-            raise Unlike(f"{path}: a shard that is not beside it")
-        return {k: t for shard in shards for k, t in weights(os.path.join(os.path.dirname(path), shard)).items()}
+        return of_shards(path)
     if path.endswith(".safetensors"):
         return dict(imported("safetensors.torch", path).load_file(path))
     try:
@@ -64,6 +60,26 @@ def weights(path):
             held = held[key]
     if not isinstance(held, dict) or not held or not all(isinstance(t, torch.Tensor) for t in held.values()):
         raise Unlike(f"{path}: no state dict, nor one under {', '.join(KEYS)}")
+    return held
+
+
+def of_shards(index):
+    """The weights of all files that an index names."""
+    with open(index, encoding="utf-8") as f:
+        said = json.load(f)
+    said = said.get("weight_map") if isinstance(said, dict) else None
+    if not isinstance(said, dict) or not all(isinstance(shard, str) for shard in said.values()):
+        raise Unlike(f"{index}: no weight_map, from names of weights to files")
+    held = {}
+    for shard in sorted(set(said.values())):
+        path = os.path.join(os.path.dirname(index), shard)
+        if os.path.basename(shard) != shard or not os.path.isfile(path) or shard.endswith(".index.json"):
+            raise Unlike(f"{index}: a shard that is no file of weights beside it: {shard!r}")
+        more = weights(path)
+        twice = sorted(held.keys() & more.keys())
+        if twice:
+            raise Unlike(f"{index}: two shards have {twice[0]}")
+        held.update(more)
     return held
 
 
