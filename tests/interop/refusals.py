@@ -891,17 +891,17 @@ told("a Function in C++", in_c, r"the model, \S*refusals\.py:\d+$")
 # ---- The program, monitors, sweeps, optimizers
 
 
-def compared(name, f, where):
-    """A watched step that runs the program of the one before, where f has a part in its forward pass."""
+def compared(name, f, where, usual=lambda h: h, since=1, within=contextlib.nullcontext):
+    """A watched step that runs the program of the one before, where f has a part in its forward pass, and somebody in the step."""
     def run():
-        program, model, labels = None, Of(lambda h: h), torch.arange(4)
+        program, model, labels = None, Of(usual), torch.arange(4)
         with tempfile.TemporaryDirectory() as home:
             for number in range(3):
                 made = clarke.record(os.path.join(home, str(number)), model, step=number, background=True, again=False)
                 made.compares, made.like = True, program
                 model.zero_grad()
-                model.f = f if program is not None else model.f
-                with made:
+                model.f = f if number >= since else model.f
+                with within() if number >= since else contextlib.nullcontext(), made:
                     F.cross_entropy(model(X), labels).backward()
                 made.wait()
                 program = made.program
@@ -925,6 +925,8 @@ def counted_backward(h):
 
 compared("compared, and replaced", given_other_data, "")
 compared("compared, and changed in the backward pass", counted_backward, "")
+compared("called, and another function below", F.leaky_relu, "", F.leaky_relu, 2,
+         lambda: patched(torch._C._nn, "leaky_relu", lambda h, slope: torch.tanh(h)))
 
 
 
