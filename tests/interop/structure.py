@@ -42,6 +42,7 @@ ALLOWED = {
     "has unsupported type": "a type that the operator has not in ONNX, as a Constant of integers before operator set 9: it is read exactly",
     "is deprecated in domain_version": "GroupNormalization of operator sets 18 to 20, whose meaning is stated",
 }
+DIFFER = "Inferred shape and existing shape differ"
 # What the library reads and the checker does not (docs/checker.md), by what the checker says.
 ONE_SIDED = {
     "auto_pad with pads": "pads of zeros beside auto_pad",
@@ -657,13 +658,25 @@ def run(command, pairs):
     return found, done.stderr.decode("utf-8", "replace").splitlines()
 
 
+def fits_otherwise(model):
+    """Is the model right but for how its outputs' shapes are declared? Those that nodes compute count."""
+    model = onnx.load_model_from_string(model)
+    for value in model.graph.output:
+        value.type.tensor_type.ClearField("shape")
+    try:
+        onnx.checker.check_model(complete(model), full_check=True)
+    except Exception:  # whatever the libraries raise
+        return False
+    return True
+
+
 def python_reads(model, batch):
     """(lines, None), or (None, why not)."""
     try:
         return shown.shown(model, batch), None
     except Exception as error:  # whatever the libraries raise
         why = f"{type(error).__name__}: {error}"
-    if any(reason in why for reason in ALLOWED):
+    if any(reason in why for reason in ALLOWED) or (DIFFER in why and fits_otherwise(model)):
         try:
             return shown.shown(model, batch, check=False), None
         except Exception as error:
