@@ -27,6 +27,7 @@ CLARKE = os.path.abspath(sys.argv[1])
 from batches import write_batch  # noqa: E402
 from expect import expect, finish  # noqa: E402
 from to_onnx import write_onnx  # noqa: E402
+from trainings import ReluOne  # noqa: E402
 
 mpmath.mp.prec = 400
 UNIT = mpf(2) ** -53
@@ -162,20 +163,6 @@ class Net(torch.nn.Module):
         return self.last(self.flat(self.pool(self.relu(self.norm(self.conv(x))))))
 
 
-class Taken(torch.autograd.Function):
-    """ReLU with the slope 1 at 0."""
-
-    @staticmethod
-    def forward(context, x):
-        context.save_for_backward(x)
-        return F.relu(x)
-
-    @staticmethod
-    def backward(context, g):
-        x, = context.saved_tensors
-        return g * (x >= 0)
-
-
 def torch_gradient(net, x, relu):
     """The normalization in single operations."""
     c = net.conv(x)
@@ -209,7 +196,7 @@ def main():
             d = sum(abs(a.value - b.value) for a, b in zip(zero, one))
             by = sum(a.by + b.by for a, b in zip(zero, one))
             net, x = net.double(), x.double()
-            torch_d = sum(abs(Fraction(a) - Fraction(b)) for a, b in zip(torch_gradient(net, x, F.relu), torch_gradient(net, x, Taken.apply)))
+            torch_d = sum(abs(Fraction(a) - Fraction(b)) for a, b in zip(torch_gradient(net, x, F.relu), torch_gradient(net, x, ReluOne.apply)))
             ours = Fraction(pair["floats"]["float64"]["l1"])
             expect(pair["exact"]["l1_at_least"] <= d <= pair["exact"]["l1_at_most"], f"seed {seed}: the exact D {d}, {pair['exact']}")
             for who, found in ("PyTorch", torch_d), ("the sweep", ours):

@@ -272,4 +272,5 @@ def main():
     {"park": park, "windows": windows, "pools": pools, "relu-prime": relu_prime}[o.what](o)
 
 
-main()
+if __name__ == "__main__":
+    main()
