@@ -1,0 +1,380 @@
+#include "trace/certify/certify.h"
+
+#include "base/room.h"
+#include "trace/certify/sieve.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What Winograd's and FFT's convolutions are off by, in parts of the largest bound: they mix what lies side by side. */
+#define MIXED 0x1p10
+
+/* Tensors of longer names are taken for not recorded. */
+#define LONGEST_NAME 4096
+
+void
+clarke_certify_init(clarke_certify *c)
+{
+  memset(c, 0, sizeof *c);
+  clarke_forward_init(&c->pass);
+  clarke_slopes_init(&c->slopes);
+  clarke_roundoff_init(&c->rounded);
+}
+
+void
+clarke_certify_clear(clarke_certify *c)
+{
+  for (size_t i = 0; i < c->n; i++)
+    clarke_certificate_clear(&c->certificate[i]);
+  for (size_t v = 0; c->recorded != NULL && v < c->g->n_values; v++)
+    free(c->recorded[v]);
+  for (size_t i = 0; c->winner != NULL && i < c->g->n_steps; i++)
+    free(c->winner[i]);
+  free(c->certificate);
+  free(c->recorded);
+  free(c->winner);
+  free(c->seen);
+  free(c->partial);
+  clarke_roundback_clear(&c->back);
+  clarke_roundoff_clear(&c->rounded);
+  if (c->grad != NULL)
+    clarke_matrices_free(c->grad, c->g->n_values);
+  clarke_slopes_clear(&c->slopes);
+  clarke_forward_clear(&c->pass);
+  clarke_certify_init(c);
+}
+
+clarke_certificate *
+clarke_certify_add(clarke_certify *c, clarke_part part, const char *name, const char *op, clarke_error *err)
+{
+  if (!clarke_room(&c->certificate, &c->capacity, c->n + 1, sizeof *c->certificate)) {
+    clarke_no_memory(err);
+    return NULL;
+  }
+  if (clarke_certificate_init(&c->certificate[c->n], part, name, op, err) != CLARKE_OK)
+    return NULL;
+  return &c->certificate[c->n++];
+}
+
+static const clarke_tensor *
+look_up(const clarke_certify *c, const char *part, const char *name)
+{
+  char full[LONGEST_NAME];
+
+  if ((size_t)snprintf(full, sizeof full, "%s/%s", part, name) >= sizeof full)
+    return NULL;
+  return clarke_tensors_find(c->trace, full);
+}
+
+bool
+clarke_certify_has(const clarke_certify *c, const char *part, const char *name)
+{
+  return look_up(c, part, name) != NULL;
+}
+
+clarke_tensor *
+clarke_certify_find(clarke_certify *c, const char *part, const char *name)
+{
+  const clarke_tensor *t = look_up(c, part, name);
+
+  if (t == NULL)
+    return NULL;
+  c->seen[t - c->trace->tensor] = true;
+  return &c->trace->tensor[t - c->trace->tensor];
+}
+
+clarke_status
+clarke_certify_unpack(clarke_certify *c, const char *part, const char *name, clarke_error *err)
+{
+  clarke_tensor *t = name != NULL ? clarke_certify_find(c, part, name) : NULL;
+
+  return t != NULL ? clarke_tensor_unpack(t, err) : CLARKE_OK;
+}
+
+/* No sum of products is so far off; where several entries are, and no farther than that, those algorithms may be why. */
+static clarke_status
+soften(clarke_certificate *c, clarke_error *err)
+{
+  if (c->certainty != CLARKE_IS_REFUTED || c->beyond < 2 || !(c->farthest <= MIXED * c->widest))
+    return CLARKE_OK;
+  return clarke_certificate_say(c, CLARKE_NOT_CERTIFIED, err, "%zu entries are no sums of a convolution's products in any order; "
+                                "Winograd's and FFT's algorithms make such", c->beyond);
+}
+
+clarke_status
+clarke_certify_replace(double **error, clarke_certify *c, clarke_certificate *to, const clarke_tensor *t, clarke_matrix *m,
+                       const double *bound, bool conv, clarke_error *err)
+{
+  const size_t rows = m->rows, cols = m->cols;
+  double *numbers = malloc((rows * cols + 1) * sizeof *numbers);
+  clarke_status status = numbers != NULL ? clarke_certificate_judge(to, t, m, bound, err) : clarke_no_memory(err);
+
+  *error = calloc(rows * cols + 1, sizeof **error);
+  if (status == CLARKE_OK && *error == NULL)
+    status = clarke_no_memory(err);
+  if (status == CLARKE_OK && conv)
+    status = soften(to, err);
+  for (size_t k = 0; k < t->count && status == CLARKE_OK; k++) {
+    const size_t e = k % rows * cols + k / rows;
+
+    numbers[e] = t->real[k];
+    (*error)[e] = fabs(t->real[k]) < c->by.tiny ? fabs(t->real[k]) : 0;
+  }
+  if (status == CLARKE_OK)
+    status = clarke_matrix_set_doubles(m, rows, cols, numbers, err);
+  if (status == CLARKE_OK)
+    status = clarke_matrix_trim(m, err);
+  free(numbers);
+  return status;
+}
+
+bool
+clarke_certify_is_loss(clarke_certify *c, size_t step)
+{
+  const clarke_step *s = &c->g->steps[step];
+
+  return s->out == c->g->output && c->loss->kind == CLARKE_LOSS_SUM && strcmp(s->op->name, "Div") == 0
+         && clarke_certify_find(c, "output", c->g->values[s->out].name) == NULL
+         && clarke_certify_find(c, "gradient", c->g->values[s->out].name) == NULL;
+}
+
+/* Does each entry of a sum have one operand at most, and is it that? */
+static bool
+picks(const clarke_graph *g, const clarke_step *s)
+{
+  for (size_t f = 0; f < g->values[s->out].count; f++) {
+    size_t terms = 0;
+
+    for (size_t k = 0; k < s->n_in; k++)
+      terms += clarke_operand_entry(&s->in[k], f) != CLARKE_NONE;
+    if (terms > 1)
+      return false;
+  }
+  for (size_t k = 0; k < s->n_in; k++)
+    if (s->in[k].coef != 1)
+      return false;
+  return true;
+}
+
+bool
+clarke_certify_is_passed_on(const clarke_certify *c, size_t value)
+{
+  const size_t producer = c->g->values[value].producer;
+  const clarke_step *s = producer != CLARKE_NONE ? &c->g->steps[producer] : NULL;
+
+  return s != NULL && !clarke_certify_is_recorded(c, value) && (s->kind == CLARKE_GATHER || (s->kind == CLARKE_SUM && picks(c->g, s)));
+}
+
+static bool
+is_wide_conv(const clarke_graph *g, const clarke_step *s)
+{
+  const clarke_value *w;
+  size_t taps = 1;
+
+  if (strncmp(s->op->name, "Conv", 4) != 0 || s->kind != CLARKE_DENSE)
+    return false;
+  w = &g->values[s->dense.weight];
+  for (size_t a = 2; a < w->rank; a++)
+    taps *= w->dims[a];
+  return taps > 1;
+}
+
+static bool
+any_wide_conv(const clarke_graph *g, size_t node)
+{
+  for (size_t i = 0; i < g->n_steps; i++)
+    if (g->steps[i].node == node && is_wide_conv(g, &g->steps[i]))
+      return true;
+  return false;
+}
+
+bool
+clarke_certify_made_by_conv(const clarke_graph *g, size_t value)
+{
+  const size_t producer = g->values[value].producer;
+
+  return producer != CLARKE_NONE && any_wide_conv(g, g->steps[producer].node);
+}
+
+/* Is it the value, or was it made of it? */
+static bool
+shows(const clarke_graph *g, size_t constant, size_t value)
+{
+  while (constant != value && g->values[constant].made_of != CLARKE_NONE)
+    constant = g->values[constant].made_of;
+  return constant == value;
+}
+
+bool
+clarke_certify_read_by_conv(const clarke_graph *g, size_t value)
+{
+  for (size_t i = 0; i < g->n_steps; i++) {
+    const clarke_step *s = &g->steps[i];
+    bool reads = s->kind == CLARKE_DENSE && shows(g, s->dense.weight, value);
+
+    for (size_t k = 0; k < s->n_in; k++)
+      reads = reads || shows(g, s->in[k].value, value);
+    if (reads && any_wide_conv(g, s->node))
+      return true;
+  }
+  return false;
+}
+
+/* What was recorded under a name that the graph does not have. */
+static clarke_status
+add_unseen(clarke_certify *c, clarke_error *err)
+{
+  static const struct {
+    const char *prefix;
+    clarke_part part;
+  } part[] = {{"output/", CLARKE_OUTPUT}, {"gradient/", CLARKE_GRADIENT}, {"indices/", CLARKE_INDICES}};
+
+  for (size_t t = 0; t < c->trace->n; t++)
+    for (size_t p = 0; !c->seen[t] && p < sizeof part / sizeof *part; p++) {
+      const char *name = c->trace->tensor[t].name;
+      clarke_certificate *made;
+
+      if (strncmp(name, part[p].prefix, strlen(part[p].prefix)) != 0)
+        continue;
+      made = clarke_certify_add(c, part[p].part, name + strlen(part[p].prefix), NULL, err);
+      if (made == NULL || clarke_certificate_say(made, CLARKE_CANNOT_SAY, err, "the graph has no value of this name that it compares: "
+                                                 "a constant's that others are made of, or none") != CLARKE_OK)
+        return CLARKE_ENOMEM;
+      made->entries = made->open = c->trace->tensor[t].count;
+    }
+  return CLARKE_OK;
+}
+
+/* What no value and no update of the graph's is. */
+static clarke_status
+add_rest(clarke_certify *c, clarke_error *err)
+{
+  const clarke_status status = add_unseen(c, err);
+
+  return status == CLARKE_OK ? clarke_certify_untold(c, err) : status;
+}
+
+static clarke_status
+allocate(clarke_certify *c, clarke_error *err)
+{
+  c->seen = calloc(c->trace->n + 1, sizeof *c->seen);
+  c->partial = calloc(c->g->n_values + 1, sizeof *c->partial);
+  c->recorded = calloc(c->g->n_values + 1, sizeof *c->recorded);
+  c->winner = calloc(c->g->n_steps + 1, sizeof *c->winner);
+  c->grad = clarke_matrices_new(c->g->n_values);
+  return c->seen != NULL && c->partial != NULL && c->recorded != NULL && c->winner != NULL && c->grad != NULL ? CLARKE_OK : clarke_no_memory(err);
+}
+
+/* Nothing found, the same asked. */
+static void
+forget(clarke_certify *c)
+{
+  const clarke_certify asked = *c;
+
+  clarke_certify_clear(c);
+  c->g = asked.g;
+  c->constants = asked.constants;
+  c->x = asked.x;
+  c->profile = asked.profile;
+  c->loss = asked.loss;
+  c->scale = asked.scale;
+  c->by = asked.by;
+  c->trace = asked.trace;
+  c->gradients = asked.gradients;
+  c->trace_file = asked.trace_file;
+  c->gradients_file = asked.gradients_file;
+  c->has_loss = asked.has_loss;
+  c->recorded_loss = asked.recorded_loss;
+  c->log_softmax = asked.log_softmax;
+  c->branched = asked.branched;
+  c->statistics = asked.statistics;
+  c->n_statistics = asked.n_statistics;
+}
+
+/* Doubles first; what they leave open is begun anew, exactly. */
+static clarke_status
+sift(bool *decided, clarke_certify *c, clarke_error *err)
+{
+  clarke_status status;
+
+  *decided = false;
+  if (!c->sieved || clarke_certify_has_chain(c)) /* chains are not the sieve's */
+    return CLARKE_OK;
+  status = clarke_sieve_run(decided, c, err);
+  for (size_t i = 0; i < c->n; i++)
+    *decided = *decided && c->certificate[i].certainty <= CLARKE_FOLLOWED;
+  c->by_doubles = *decided;
+  if (status == CLARKE_OK && *decided)
+    return add_rest(c, err);
+  if (status == CLARKE_OK)
+    forget(c);
+  return status == CLARKE_OK ? allocate(c, err) : status;
+}
+
+/* Gradients of activations are judged, and take much room: nobody asks for them again. */
+static void
+end_backward(clarke_certify *c)
+{
+  for (size_t v = 0; v < c->g->n_values; v++) {
+    if (c->g->values[v].constant)
+      continue;
+    clarke_rounding_sum_clear(&c->back.sum[v]);
+    clarke_matrix_clear(&c->grad[v]);
+    clarke_matrix_init(&c->grad[v]);
+  }
+}
+
+clarke_status
+clarke_certify_run(clarke_certify *c, clarke_error *err)
+{
+  bool decided = false, open = false;
+  clarke_status status = allocate(c, err);
+
+  if (status == CLARKE_OK)
+    status = sift(&decided, c, err);
+  if (status != CLARKE_OK || decided)
+    return status;
+  status = clarke_constants_make(c->constants, err);
+  if (status == CLARKE_OK)
+    status = clarke_tensors_unpack(c->trace, err);
+  if (status == CLARKE_OK)
+    status = clarke_tensors_unpack(c->gradients, err);
+  if (status == CLARKE_OK)
+    status = clarke_certify_forward(c, err);
+  if (status == CLARKE_OK)
+    status = clarke_certify_loss(c, err);
+  if (status == CLARKE_OK)
+    status = clarke_certify_windows(c, err);
+  if (status == CLARKE_OK && c->log_softmax != NULL)
+    status = clarke_certify_log_softmax(c, err);
+  if (status == CLARKE_OK)
+    status = clarke_certify_backward(c, err);
+  if (status == CLARKE_OK)
+    status = clarke_certify_statistics(&open, c, NULL, err);
+  if (status == CLARKE_OK)
+    end_backward(c);
+  return status == CLARKE_OK ? add_rest(c, err) : status;
+}
+
+clarke_certainty
+clarke_certify_answer(const clarke_certify *c)
+{
+  clarke_certainty answer = CLARKE_BIT_EXACT;
+
+  for (size_t i = 0; i < c->n; i++)
+    if (c->certificate[i].certainty > answer)
+      answer = c->certificate[i].certainty;
+  return answer == CLARKE_FOLLOWED ? CLARKE_WITHIN_BOUND : answer;
+}
+
+size_t
+clarke_certify_recorded(const clarke_certify *c)
+{
+  size_t recorded = 0;
+
+  for (size_t i = 0; i < c->n; i++)
+    recorded += c->certificate[i].certainty != CLARKE_FOLLOWED;
+  return recorded;
+}
