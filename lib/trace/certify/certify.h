@@ -68,11 +68,14 @@ size_t clarke_certify_recorded(const clarke_certify *c);
 clarke_status clarke_certify_begin(clarke_certify *c, clarke_error *err);
 clarke_status clarke_certify_constants(clarke_certify *c, clarke_error *err);
 clarke_status clarke_certify_collect(clarke_certify *c, clarke_error *err);
-/* certify_backward.c: the loss's gradient in the network's output, alone: and nothing is to be handed on; a value's gradient m, judged
- * (*error: malloc, or NULL). */
+/* certify_backward.c: the loss's gradient in the network's output, alone: and nothing is to be handed on. */
 clarke_status clarke_certify_seed(clarke_certify *c, bool alone, clarke_error *err);
+/* certify_judge.c: a value's gradient m, beside its record, which takes its place: *error (malloc) is what that is off by, NULL where there is
+ * none. A parameter's, whose sum is s: m stays as it is. conv: does a convolution with a kernel of several entries read it? */
 clarke_status clarke_certify_gradient(double **error, clarke_certify *c, size_t v, const char *op, clarke_matrix *m,
                                       clarke_error *err);
+clarke_status clarke_certify_parameter(clarke_certify *c, size_t q, const clarke_matrix *m, const clarke_rounding_sum *s, bool conv,
+                                       clarke_error *err);
 
 /* certify_forward.c: outputs of activations, and of constants that are rearranged. */
 clarke_status clarke_certify_forward(clarke_certify *c, clarke_error *err);
@@ -101,6 +104,8 @@ bool clarke_certify_is_known(const clarke_certify *c, size_t v);
 /* certify_windows.c: recorded winners. Slopes go along them where they are in their windows. */
 clarke_status clarke_certify_windows(clarke_certify *c, clarke_error *err);
 
+/* --- certify_recorded.c: what was recorded, and what is judged by it --- */
+
 /* A new certificate at the end; NULL when out of memory. */
 clarke_certificate *clarke_certify_add(clarke_certify *c, clarke_part part, const char *name, const char *op, clarke_error *err);
 
@@ -123,6 +128,13 @@ bool clarke_certify_is_loss(clarke_certify *c, size_t step);
  * that what reads it is compared with the records it comes from. */
 bool clarke_certify_is_passed_on(const clarke_certify *c, size_t value);
 
+/* Was the output recorded? */
+bool clarke_certify_is_recorded(const clarke_certify *c, size_t v);
+
+/* Is the value made by a convolution whose kernel has several entries? Does one read it, or a constant that was made of it? */
+bool clarke_certify_made_by_conv(const clarke_graph *g, size_t value);
+bool clarke_certify_read_by_conv(const clarke_graph *g, size_t value);
+
 /* --- certify_follow.c: values of which nothing was recorded --- */
 
 /* Does a window or a function with a domain read the value, or what is made of it, before something was recorded? quotients: 1 / x counts, whose
@@ -130,8 +142,6 @@ bool clarke_certify_is_passed_on(const clarke_certify *c, size_t value);
 clarke_status clarke_certify_meets_place(bool *meets, const clarke_certify *c, size_t v, bool quotients, clarke_error *err);
 /* Before a step with kinks: of an enclosed argument that was not recorded and whose side its enclosure does not tell no bound is known. */
 void clarke_certify_doubt_sides(clarke_certify *c, size_t step);
-/* Was the output recorded? */
-bool clarke_certify_is_recorded(const clarke_certify *c, size_t v);
 /* Where nothing but the loss was recorded behind some output: is the loss what follows from the outputs? They are told not to be, if not. */
 clarke_status clarke_certify_loss(clarke_certify *c, clarke_error *err);
 /* Was something recorded of what is made of the value, or its sum; is a gradient judged that its own gradient goes on to? */
@@ -141,9 +151,5 @@ clarke_status clarke_certify_leads_back(bool *leads, const clarke_certify *c, si
  * is reached from there and all bounds are finite (bound NULL: they are): they are part of that record's bound. Else nothing can be said. */
 clarke_status clarke_certify_follow(clarke_certify *c, clarke_certificate *made, size_t v, const double *bound, size_t entries,
                                     clarke_error *err);
-
-/* Is the value made by a convolution whose kernel has several entries? Does one read it, or a constant that was made of it? */
-bool clarke_certify_made_by_conv(const clarke_graph *g, size_t value);
-bool clarke_certify_read_by_conv(const clarke_graph *g, size_t value);
 
 #endif

@@ -7,16 +7,6 @@
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-
-bool
-clarke_certify_is_recorded(const clarke_certify *c, size_t v)
-{
-  const clarke_value *value = &c->g->values[v];
-
-  return c->recorded[v] != NULL
-         || (!value->constant && value->name != NULL && v != c->g->input && clarke_certify_has(c, "output", value->name));
-}
 
 /* Which steps read the value, or what is made of it before something was recorded? By step; NULL when out of memory. */
 static bool *

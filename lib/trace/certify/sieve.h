@@ -251,9 +251,6 @@ typedef enum { CLARKE_TERMS_OF_OUTPUT, CLARKE_TERMS_OF_INPUT, CLARKE_TERMS_OF_WE
 clarke_status clarke_sieve_judge(clarke_sieve *s, clarke_certificate *made, const clarke_sieved *v, size_t rows, size_t cols,
                                  const float *recorded, double roundings, clarke_terms_kind kind, clarke_error *err);
 
-/* At most the norm of a judged record, where somebody may ask whether its bounds tell it from a wrong one. */
-double clarke_sieve_norm(const clarke_sieve *s, const clarke_certificate *made, const float *recorded);
-
 bool clarke_sieve_is_equal(const float *a, const float *b, size_t n); /* a NaN is equal to none */
 
 /* Are these two records the same, byte by byte, and packed? Then neither is turned beside the other. NULL is no record. */
@@ -263,7 +260,7 @@ bool clarke_sieve_is_same(const clarke_tensor *a, const clarke_tensor *b);
  * and open, if it is none. */
 const float *clarke_sieve_turned(clarke_sieve *s, clarke_tensor *t, size_t rows, size_t cols, clarke_error *err);
 
-/* --- sieve_product.c --- */
+/* --- sieve_operand.c --- */
 
 /* Row f of a DENSE step's operand: n numbers; NULL: zeros. */
 const float *clarke_sieve_operand(const clarke_sieve *s, const clarke_step *dense, size_t f);
@@ -271,6 +268,8 @@ const float *clarke_sieve_operand(const clarke_sieve *s, const clarke_step *dens
 size_t clarke_sieve_source(const clarke_sieve *s, const clarke_step *dense);
 /* The rearrangement; NULL: none. */
 const size_t *clarke_sieve_map(const clarke_sieve *s, const clarke_step *dense);
+
+/* --- sieve_product.c --- */
 
 /* y = W x; x += W^T g, where it carries; w += g x^T, where it is trained. */
 clarke_status clarke_sieve_dense(clarke_sieve *s, const clarke_step *dense, clarke_error *err);
@@ -323,6 +322,8 @@ void clarke_sieve_largest_in_columns(float *most, const float *x, size_t rows, s
 /* The sum of the squares; of the numbers and of their absolute values, added to what is there. Each of n terms, in some order. */
 double clarke_sieve_squares(const float *x, size_t n);
 void clarke_sieve_total(double *sum, double *mass, const float *x, size_t n);
+/* At most the norm of a judged record, where somebody may ask whether its bounds tell it from a wrong one. */
+double clarke_sieve_norm(const clarke_sieve *s, const clarke_certificate *made, const float *recorded);
 /* to += coef x; the largest |x|. */
 double clarke_sieve_add_row(double *to, double coef, const float *x, size_t n);
 /* part becomes slope g where x > kink, and at g where x == kink: of numbers that do not overlap. */
@@ -337,8 +338,6 @@ double *clarke_sieve_take_doubles(clarke_sieve *s, size_t count);
 float *clarke_sieve_take_floats(clarke_sieve *s, size_t count);
 void clarke_sieve_leave(clarke_sieve *s, const void *at);
 void clarke_sieve_leave_all(clarke_sieve *s);
-
-/* --- sieve.c --- */
 
 /* Sums with slack, to be added to: zeros, or, where they are to be set, any numbers. What is there already is kept, with slack 0
  * where it was exact. */

@@ -2,7 +2,6 @@
 #include "trace/certify/sieve_terms.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Beyond this part of its bound, as it is guessed from the sum, an entry's own products are added up. */
@@ -399,14 +398,6 @@ slack_of(const judging *j, size_t rows, double roundings)
   across = clarke_up_root(across, j->cols);
   return v->top == NULL ? INFINITY : clarke_sieve_up(j->by * down * across)
                                      + 4 * roundings * j->s->c->by.tiny * (1 + down) * (double)rows * (double)j->cols;
-}
-
-double
-clarke_sieve_norm(const clarke_sieve *s, const clarke_certificate *made, const float *recorded)
-{
-  const bool asked = s->c->branched && !s->open && made->certainty == CLARKE_WITHIN_BOUND;
-
-  return asked ? clarke_down_by(sqrt(clarke_sieve_squares(recorded, made->entries)), 0x1p34) : 0;
 }
 
 clarke_status

@@ -2,7 +2,9 @@
 #include "trace/certify/sieve.h"
 #include "base/room.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 void *
 clarke_sieve_take(clarke_sieve *s, size_t size)
@@ -48,4 +50,63 @@ clarke_sieve_leave_all(clarke_sieve *s)
   free(s->room);
   s->room = NULL;
   s->rooms = s->room_capacity = 0;
+}
+
+void
+clarke_sieved_clear(clarke_sieve *s, clarke_sieved *v)
+{
+  if (v->owned && v->exact != NULL)
+    clarke_sieve_leave(s, v->exact);
+  if (v->owned && v->near != NULL)
+    clarke_sieve_leave(s, v->near);
+  clarke_sieve_leave(s, v->off);
+  clarke_sieve_leave(s, v->may);
+  clarke_sieve_leave(s, v->mass);
+  clarke_sieve_leave(s, v->joined);
+  free(v->slack);
+  free(v->scale);
+  free(v->top);
+  free(v->shift);
+  free(v->floor);
+  memset(v, 0, sizeof *v);
+}
+
+/* Numbers that are known, as sums of their own. */
+static bool
+widen(clarke_sieve *s, clarke_sieved *v, size_t rows, size_t cols)
+{
+  double *own = clarke_sieve_take_doubles(s, rows * cols);
+
+  if (own == NULL)
+    return false;
+  for (size_t e = 0; e < rows * cols; e++) {
+    own[e] = v->exact[e];
+    v->top[e / cols] = fmax(v->top[e / cols], fabs(own[e]));
+  }
+  if (v->owned)
+    clarke_sieve_leave(s, v->exact);
+  v->exact = NULL;
+  v->near = own;
+  v->owned = true;
+  return true;
+}
+
+bool
+clarke_sieved_begin(clarke_sieve *s, clarke_sieved *v, size_t rows, size_t cols, bool set)
+{
+  free(v->scale); /* one part's */
+  v->scale = NULL;
+  if (v->near != NULL)
+    return true;
+  v->slack = calloc(rows + 1, sizeof *v->slack);
+  v->top = calloc(rows + 1, sizeof *v->top);
+  if (v->slack == NULL || v->top == NULL)
+    return false;
+  if (v->exact != NULL)
+    return widen(s, v, rows, cols);
+  v->near = clarke_sieve_take_doubles(s, rows * cols);
+  v->owned = true;
+  if (v->near != NULL && !set)
+    memset(v->near, 0, rows * cols * sizeof *v->near);
+  return v->near != NULL;
 }

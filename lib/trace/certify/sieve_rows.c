@@ -151,3 +151,11 @@ clarke_sieve_beyond(float *part, const float *x, const float *g, float kink, flo
 {
   beyond_in_registers(part, x, g, kink, at, slope, n);
 }
+
+double
+clarke_sieve_norm(const clarke_sieve *s, const clarke_certificate *made, const float *recorded)
+{
+  const bool asked = s->c->branched && !s->open && made->certainty == CLARKE_WITHIN_BOUND;
+
+  return asked ? clarke_down_by(sqrt(clarke_sieve_squares(recorded, made->entries)), 0x1p34) : 0;
+}
