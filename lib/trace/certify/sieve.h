@@ -10,7 +10,7 @@
  * (sieve_entries.c): what they should be, in doubles, how far that may be off, and what rounding may take.
  *
  * The sieve says "within the bound" and "bit-exact", and nothing else. One tensor that it leaves open leaves all to the exact
- * pass. What it does not know it leaves open: other types than float32, functions with a domain, roots of recorded statistics. */
+ * pass. What it does not know it leaves open: other types than float32, functions with a domain. */
 #ifndef CLARKE_TRACE_SIEVE_H
 #define CLARKE_TRACE_SIEVE_H
 

@@ -1,5 +1,5 @@
 /* What a step gives to the gradients of those that it reads, in doubles (sieve.h). */
-#include "trace/certify/sieve.h"
+#include "trace/certify/sieve_wide.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -300,7 +300,39 @@ give_winner(float *restrict part, uint32_t from, const uint32_t *restrict winner
     part[j] = winner[j] == from ? g[j] : 0;
 }
 
-/* To the winners; windows that overlap are left open. */
+/* To the winners of windows that overlap: what comes back from several of them is added up. An entry that a window has twice is one. */
+static clarke_status
+overlap_back(clarke_sieve *s, const clarke_step *step, size_t readers, clarke_error *err)
+{
+  const clarke_operand *o = &step->in[0];
+  const size_t windows = s->g->values[step->out].count, count = s->g->values[o->value].count, n = s->n;
+  const uint32_t *winner = s->winner[step - s->g->steps];
+  const float *g = s->grad[step->out].exact;
+  clarke_sieved *to = &s->grad[o->value];
+  double *row = clarke_sieve_line_room(s, n);
+  size_t *met = calloc(count + 1, sizeof *met);
+  const bool well = row != NULL && met != NULL && clarke_sieve_begin_gradient(s, to, count, n);
+
+  for (size_t e = 0; well && e < windows * step->width; e++) {
+    const size_t from = o->map[e], window = e / step->width;
+    clarke_sieve_sums sums;
+
+    if (from == CLARKE_NONE || met[from] == window + 1)
+      continue;
+    met[from] = window + 1;
+    sums = clarke_sieve_sums_of(to, from * n);
+    for (size_t j = 0; j < n; j++)
+      row[j] = winner[window * n + j] == from ? (double)g[window * n + j] : 0;
+    clarke_sieve_join_moved_line(&sums, to->joined + from * n, row, 1, n);
+  }
+  clarke_sieve_leave(s, row);
+  free(met);
+  to->terms += (double)readers;
+  to->parts += 2;
+  return well ? CLARKE_OK : clarke_no_memory(err);
+}
+
+/* To the winners. */
 static clarke_status
 maximum_back(clarke_sieve *s, const clarke_step *step, clarke_error *err)
 {
@@ -315,9 +347,11 @@ maximum_back(clarke_sieve *s, const clarke_step *step, clarke_error *err)
     return CLARKE_OK;
   if (count_readers(&readers, s, o, count * width, err) != CLARKE_OK)
     return CLARKE_ENOMEM;
-  s->open = s->open || o->map == NULL || readers != 1;
+  s->open = s->open || o->map == NULL;
   if (s->open)
     return CLARKE_OK;
+  if (readers > 1)
+    return overlap_back(s, step, readers, err);
   for (size_t e = 0; e < count * width; e++)
     read += o->map[e] != CLARKE_NONE;
   part = read == s->g->values[o->value].count ? clarke_sieve_take_floats(s, read * n) : zeros(s, s->g->values[o->value].count * n);

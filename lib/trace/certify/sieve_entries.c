@@ -337,12 +337,48 @@ clarke_sieve_is_factor(clarke_sieve *s, const clarke_step *step)
   return !s->open;
 }
 
+/* The root of a statistic and epsilon. Doubles round it to less than this part of itself: epsilon once, the sum, and of these half;
+ * and the root. */
+#define OFF_ROOT 0x1p-51
+
+static double
+root_at(const clarke_sieve *s, const clarke_step *step, size_t f)
+{
+  return sqrt(clarke_sieve_factor_at(s, step, f) + mpq_get_d(step->epsilon));
+}
+
+/* Is it a root by which all can be divided? */
+static bool
+is_root(clarke_sieve *s, const clarke_step *step)
+{
+  const clarke_value *c = &s->g->values[step->in[1].value];
+
+  s->open = s->open || !c->constant || c->real == NULL || step->in[0].coef != 1 || step->in[1].coef != 1;
+  for (size_t f = 0; !s->open && f < s->g->values[step->out].count; f++)
+    s->open = !(root_at(s, step, f) > 0x1p-60 && root_at(s, step, f) < 0x1p60);
+  return !s->open;
+}
+
+static bool
+is_scaled_so(clarke_sieve *s, const clarke_step *step)
+{
+  return step->root ? is_root(s, step) : clarke_sieve_is_factor(s, step);
+}
+
+static clarke_sieve_factor
+factor_of_row(const clarke_sieve *s, const clarke_step *step, size_t f, double gamma)
+{
+  if (step->root)
+    return (clarke_sieve_factor){.c = root_at(s, step, f), .gamma = gamma, .part = OFF_ROOT, .divide = true};
+  return (clarke_sieve_factor){.c = clarke_sieve_factor_at(s, step, f), .gamma = gamma, .divide = step->divide};
+}
+
 static void
 scale_row(clarke_sieved *y, clarke_sieve *s, const clarke_step *step, const clarke_sieve_numbers *x, size_t f, double gamma, double *room)
 {
   const size_t from = clarke_operand_entry(&step->in[0], f), n = s->n;
   /* a sign that is turned is not rounded */
-  const clarke_sieve_factor by = {.c = clarke_sieve_factor_at(s, step, f), .gamma = gamma, .divide = step->divide};
+  const clarke_sieve_factor by = factor_of_row(s, step, f, gamma);
   const clarke_sieve_line line = clarke_sieve_line_of(x, from * n, n, room);
   const clarke_sieve_sums to = clarke_sieve_sums_of(y, f * n);
 
@@ -358,14 +394,14 @@ clarke_sieve_scale(clarke_sieve *s, const clarke_step *step, clarke_error *err)
   clarke_sieve_numbers x;
   double *room;
 
-  if (!clarke_sieve_is_factor(s, step))
+  if (!is_scaled_so(s, step))
     return CLARKE_OK;
   if (!clarke_sieve_read(&x, s, step->in[0].value))
     return s->open ? CLARKE_OK : clarke_no_memory(err);
   room = clarke_sieve_line_room(s, s->n);
   if (room == NULL || !clarke_sieve_begin_entries(s, y, rows * s->n))
     return clarke_no_memory(err);
-  y->enclosed = x.enclosed;
+  y->enclosed = x.enclosed || step->root;
   for (size_t f = 0; f < rows && !s->open; f++) {
     s->open = clarke_operand_entry(&step->in[0], f) == CLARKE_NONE;
     if (!s->open)
@@ -684,7 +720,7 @@ void
 clarke_sieve_hand_scaled(const clarke_sieve_sums *to, unsigned char *joined, const clarke_sieve_line *g, bool recorded,
                          const clarke_sieve_factor *by, size_t n)
 {
-  if (fabs(by->c) == 1 && recorded) {
+  if (fabs(by->c) == 1 && by->part == 0 && recorded) {
     clarke_sieve_join_moved_line(to, joined, g->near, by->c, n);
     return;
   }
@@ -701,7 +737,7 @@ scale_rows_back(clarke_sieved *to, clarke_sieve *s, const clarke_step *step, con
   double *room = clarke_sieve_line_room(s, n);
 
   for (size_t f = 0; room != NULL && f < rows; f++) {
-    const clarke_sieve_factor by = {.c = clarke_sieve_factor_at(s, step, f), .gamma = gamma, .divide = step->divide};
+    const clarke_sieve_factor by = factor_of_row(s, step, f, gamma);
     const size_t at = clarke_operand_entry(&step->in[0], f) * n;
     const clarke_sieve_line line = clarke_sieve_line_of(g, f * n, n, room);
     const clarke_sieve_sums sums = clarke_sieve_sums_of(to, at);
@@ -719,7 +755,7 @@ clarke_sieve_scale_back(clarke_sieve *s, const clarke_step *step, clarke_error *
   clarke_sieved *to = &s->grad[value];
   clarke_sieve_numbers g;
 
-  if (!clarke_sieve_is_factor(s, step))
+  if (!is_scaled_so(s, step))
     return CLARKE_OK;
   if (!clarke_sieve_read_gradient(&g, s, step->out))
     return s->open ? CLARKE_OK : clarke_no_memory(err);
@@ -729,7 +765,7 @@ clarke_sieve_scale_back(clarke_sieve *s, const clarke_step *step, clarke_error *
     return CLARKE_OK;
   if (!clarke_sieve_begin_gradient(s, to, s->g->values[value].count, s->n) || !scale_rows_back(to, s, step, &g, count))
     return clarke_no_memory(err);
-  to->enclosed = to->enclosed || g.enclosed;
+  to->enclosed = to->enclosed || g.enclosed || step->root;
   to->terms += 1;
   to->parts += 2;
   return CLARKE_OK;

@@ -141,15 +141,16 @@ typedef struct {
   double c, size, gamma;
   double apart; /* from so far off a float on products may be inexact: 0; or -1: from anywhere */
   double keep;  /* 0: all are exact; else 1 */
+  double part, least; /* of a divisor that is off by a part of itself: that, and what underflow takes; else 0 */
 } known_factor;
 
 static known_factor
 look_at(const clarke_sieve_factor *by)
 {
-  const double size = by->divide ? 1 / fabs(by->c) : fabs(by->c);
+  const double size = (by->divide ? 1 / fabs(by->c) : fabs(by->c)) * (1 + 2 * by->part);
 
   return (known_factor){.c = by->c, .size = size, .gamma = size == 1 ? 0 : by->gamma, .apart = is_float(by->c) ? 0 : -1,
-                        .keep = is_power(by->c) || by->c == 0 ? 0 : 1};
+                        .keep = is_power(by->c) || by->c == 0 ? 0 : 1, .part = by->part, .least = by->part > 0 ? CLARKE_SIEVE_LEAST : 0};
 }
 
 /* Some of a line, scaled; and what that is off by. */
@@ -170,17 +171,18 @@ multiply_line(scaled *restrict to, const double *restrict x, const known_factor 
   }
 }
 
-/* A quotient is exact where that times c is x, and is itself exact. */
+/* A quotient is exact where that times c is x, and is itself exact; if c is, too. */
 CLARKE_WIDE static void
 divide_line(scaled *restrict to, const double *restrict x, const known_factor *factor, size_t n)
 {
-  const double c = factor->c, apart = factor->apart, keep = factor->keep;
+  const double c = factor->c, apart = factor->apart, keep = factor->keep, part = factor->part, least = factor->least;
 
   for (size_t j = 0; j < n; j++) {
     const double y = x[j] / c, back = y * c;
 
     to->near[j] = y;
-    to->lost[j] = keep * lost_of(y, (back == x[j]) & ((y == 0) | (fabs(y - (double)(float)y) <= apart)));
+    to->lost[j] = keep * lost_of(y, (back == x[j]) & ((y == 0) | (fabs(y - (double)(float)y) <= apart)))
+                + (x[j] == 0 ? 0 : 2 * part * fabs(y) + least);
   }
 }
 

@@ -29,9 +29,9 @@ void clarke_sieve_join_moved_line(const clarke_sieve_sums *to, unsigned char *jo
 /* Adds one number to all. */
 void clarke_sieve_add_number(const clarke_sieve_sums *to, double number, size_t n);
 
-/* A factor, or a divisor, of a row; gamma: what its roundings take. */
+/* A factor, or a divisor, of a row; gamma: what its roundings take; part: so much of itself the exact one is off by, at most. */
 typedef struct {
-  double c, gamma;
+  double c, gamma, part;
   bool divide;
 } clarke_sieve_factor;
 
