@@ -90,9 +90,9 @@ def monitored(net, x, steps):
     with tempfile.TemporaryDirectory() as folder:
         watch = clarke.monitor(net, folder)
         for _ in range(steps):
+            net.zero_grad()
             with watch:
                 net(x).sum().backward()
-            net.zero_grad()
         layers = [layer for layer in watch.close()["layers"].values() if layer["op"] == "MaxPool"]
     return [[tuple(layer[of][key] for key in ("steps", "windows", "entries")) for of in ("s_less_t", "s_less_t_by_identity")] for layer in layers]
 
