@@ -4834,7 +4834,7 @@ def needs():
     for name, reason, nodes, weights, integers, opset in (
             ("product-of-constants", "is not computed from the input", [node("Mul", ["a", "b"], ["out"])], dict(a=[1.0, 2.0, 3.0, 4.0], b=[1.0, 1.0, 2.0, 2.0]), dict(), 17),
             ("conv-constant", "VERIFIED", [node("Conv", ["a", "k"], ["y0"]), node("Add", ["x", "y0"], ["out"])], dict(a=[[[1.0, 1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0, 1.0]]], k=[[[1.0, 1.0], [1.0, 1.0]], [[1.0, 1.0], [1.0, 1.0]]]), dict(), 17),
-            ("conv-output-shape", "padding that is left to be computed", [node("ConvTranspose", ["x", "k"], ["out"], output_shape=[6])], dict(k=[[[1.0, 1.0]], [[1.0, 1.0]]]), dict(), 17),
+            ("conv-output-shape", "VERIFIED", [node("ConvTranspose", ["x", "k"], ["out"], output_shape=[6])], dict(k=[[[1.0, 1.0]], [[1.0, 1.0]]]), dict(), 17),
             ("conv-output-padding", "output_padding is not less than stride or dilation", [node("ConvTranspose", ["x", "k"], ["out"], output_padding=[1])], dict(k=[[[1.0, 1.0]], [[1.0, 1.0]]]), dict(), 17),
             ("conv-no-entries", "the padding leaves no entries", [node("ConvTranspose", ["x", "k"], ["out"], pads=[3, 2])], dict(k=[[[1.0, 1.0]], [[1.0, 1.0]]]), dict(), 17),
             ("extreme-axis-twice", "an axis twice", [node("ReduceMax", ["x"], ["out"], axes=[1, 1])], dict(), dict(), 17),
