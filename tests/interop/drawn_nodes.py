@@ -166,14 +166,14 @@ def pad(d):
     if mode not in (None, "constant"):
         most = {"edge": lambda k: 2, "reflect": lambda k: k - 1, "wrap": lambda k: k}[mode]
         pads = [min(abs(p), most(shape[axes[i % len(axes)]])) for i, p in enumerate(pads)]
+    value = d.rng.choice([0, -1.5, 0.75]) if mode in (None, "constant") else 0
     if d.opset < 11:
-        return d.node("Pad", inputs, pads=pads, mode=mode)
+        return d.node("Pad", inputs, pads=pads, mode=mode, value=value or None)
     inputs.append(d.constant(np.array(pads, np.int64)))
+    inputs.append(d.constant(np.array(value, np.float32), weight=False) if value or d.rng.random() < 0.3 else "")
     if len(axes) < n or (d.opset >= 18 and d.rng.random() < 0.2):
-        inputs += ["", d.constant(np.array(axes, np.int64))]
-    elif d.rng.random() < 0.3:
-        inputs.append(d.constant(np.array(0, np.float32), weight=False))
-    return d.node("Pad", inputs, mode=mode)
+        inputs.append(d.constant(np.array(axes, np.int64)))
+    return d.node("Pad", inputs if inputs[-1] else inputs[:-1], mode=mode)
 
 
 def expand(d):
