@@ -682,6 +682,17 @@ make_loose(plain_tape *t)
   add(t, PLAIN_SUM, 1, 1);
 }
 
+/* The same beside the largest of one entry twice, which alone counts. */
+static void
+make_half_loose(plain_tape *t)
+{
+  make_loose(t);
+  t->step[4].n = 2;
+  for (size_t i = 0; i < 2; i++)
+    t->step[4].term[1][i] = (plain_term){1, -1, 3, 1};
+  t->step[5].term[0][0].from = 1;
+}
+
 /* relu(w0) + max(w1, -w1) */
 static void
 make_apart_tie(plain_tape *t)
@@ -1362,6 +1373,7 @@ static const lined zones[] = {
   {make_copies, NULL, ZONE("1", "compensation") "cut 0\n", NULL},
   {make_loose, NULL, ZONE("1", "compensation") "cut 0\n",
    "ties of entries that are one function, behind touched kinks, are not known to have one derivative"},
+  {make_half_loose, NULL, ZONE("1", "compensation") "cut 0\n", NULL},
   {make_cancelled, NULL, ZONE("2", "compensation") "cut 0\ncut 1\n", "touched kink 1 (node 2 '', feature 1, sample 0) has a derivative by a parameter"},
   {make_apart_chain, NULL, ZONE("3", "compensation") "cut 2\n", "the loss has a derivative by the output of touched kink 1"},
   {make_window, NULL, ZONE("1", "compensation") "cut 0\n", "touched kink 0 (node 2 '', feature 0, sample 0) has a derivative by a parameter"},

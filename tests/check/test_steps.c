@@ -1,5 +1,6 @@
 /* Steps by hand, one of a kind or two: where they have kinks, what their domains are, and what is prepared of them. */
 #include "../suite.h"
+#include "check/kernel/adjoint.h"
 #include "check/kernel/cell.h"
 #include "check/kernel/evaluate.h"
 #include "check/kernel/factor.h"
@@ -959,6 +960,7 @@ START_TEST(samples_together_have_numbers)
 {
   static const int wanted[MOST_STEPS][MOST_ENTRIES] = {
     {1, 2}, {10, 11, 12, 13}, {20, 21, 22, 23}, {ALONE, ALONE, ALONE, ALONE}, {0, 0, 0, 0}, {40, 40}, {ALONE, ALONE, ALONE, ALONE},
+    {50, 51, 50, 51, 52, 53, 52, 53},
   };
   world w;
 
@@ -977,6 +979,8 @@ START_TEST(samples_together_have_numbers)
   add_lines(&w, NORMALIZE, 2, 2, (const source[]){{3, 0}, {3, 0}});
   add_reading(&w, FUNCTION, 1, 1, (const source[]){{4, 0}})->of = F_COS;
   add_reading(&w, FUNCTION, 2, 1, (const source[]){{1, 0}, {1, 1}})->of = F_SIN;
+  add_lines(&w, SOFTMAX, 4, 2, (const source[]){{1, 0}, {1, 0}, {1, 1}, {1, 1}});
+  w.net.steps[7].stride = 2;
   point_evaluate(&w.p);
   expect_numbers(&w, wanted);
 }
@@ -1030,6 +1034,37 @@ START_TEST(numbers_do_not_meet)
     st->sources[f] = (source){NONE, 0};
     st->factors[f].coef = number((double)f + 4);
   }
+  point_evaluate(&w.p);
+  expect_numbers(&w, wanted);
+}
+END_TEST
+
+/* The first number of a sample is that of no place left out; a row's are behind those of the step before. */
+START_TEST(numbers_begin_apart)
+{
+  static const int wanted[MOST_STEPS][MOST_ENTRIES] = {{ANY}, {1, 2, 3}, {ALONE}, {ALONE, ALONE}, {ALONE, ALONE}};
+  const double x = 2;
+  world w;
+
+  begin(&w, 1, &x);
+  for (size_t i = 0; i < 3; i++)
+    mpq_set_ui(&w.w[0].value[i], 3, 1);
+  step *st = add_reading(&w, LINEAR, 3, 1, (const source[]){{NONE, 0}, NO, NO});
+  for (size_t f = 0; f < 3; f++) {
+    st->factors[f] = (factor){&plus_one, &w.w[0], f};
+    st->source_row[f] = 0;
+  }
+  st->n_sources = 1;
+  add_reading(&w, WINDOW, 1, 2, (const source[]){{1, 0}, {1, 1}});
+  st = add_reading(&w, LINEAR, 2, 1, (const source[]){{1, 2}, NO});
+  for (size_t f = 0; f < 2; f++)
+    st->factors[f] = (factor){&plus_one, &w.w[0], f};
+  st->n_sources = 1;
+  st->source_row[1] = 0;
+  st = add_reading(&w, LINEAR, 2, 2, (const source[]){{1, 1}, {1, 0}, NO, {1, 0}});
+  st->n_factors = 2;
+  st->factor_row[1] = 0;
+  st->factors[0] = st->factors[1] = (factor){&plus_one, &w.w[0], 4};
   point_evaluate(&w.p);
   expect_numbers(&w, wanted);
 }
@@ -1294,8 +1329,10 @@ static const gradient_case gradients[] = {
   {5, 0, 1, {1, 0, 0}}, {5, 1, 1, {2, 0, 1}}, {5, 2, 1, {1, 0, 0}}, {5, 3, 2, {1, 0, 0.5}},
   /* 6: sums of those: the first two; the second and the third; the second and w2; minus the second; the second and the fourth; 0 with it */
   {6, 0, 1, {4, 0, 1}}, {6, 1, 0, {0}}, {6, 2, 0, {0}}, {6, 3, 1, {-2, 0, -1}}, {6, 4, 0, {0}}, {6, 5, 1, {2, 0, 1}},
-  /* 7: a parameter times the second: what that comes to is not known beside it; 8: e times the sum of the first two */
-  {7, 0, 0, {0}}, {8, 0, 0, {0}},
+  /* 7: a parameter times the second; the second and 2 w0; a parameter times the first, less a multiple of e w0: under the root it is less, or more */
+  {7, 0, 0, {0}}, {7, 1, 0, {0}}, {7, 2, 0, {0}},
+  /* 8: e times the sum of the first two; 10: e times 2 w0, and times 0 w0; 11: that less e w0, of which the sign is not known */
+  {8, 0, 0, {0}}, {10, 0, 0, {0}}, {10, 1, 2, {0, 0, 0}}, {11, 0, 0, {0}},
 };
 
 static void
@@ -1328,8 +1365,15 @@ take_gradient(void *of)
   st = add_reading(&w, LINEAR, 6, 2, (const source[]){{5, 0}, {5, 1}, {5, 1}, {5, 2}, {5, 1}, {1, 2}, {5, 1}, NO, {5, 1}, {5, 3}, {5, 1}, {5, 0}}); /* 6 */
   st->factors[6].coef = &minus_one;
   st->factors[11].coef = number(0);
-  add_reading(&w, LINEAR, 1, 1, (const source[]){{5, 1}})->factors[0].w = &w.w[0]; /* 7 */
+  st = add_reading(&w, LINEAR, 3, 2, (const source[]){{5, 1}, NO, {0, 0}, {5, 1}, {5, 0}, {2, 0}}); /* 7 */
+  st->factors[0].w = st->factors[2].w = st->factors[4].w = &w.w[0];
+  st->factors[5] = (factor){number(-0.85), &w.w[0], 0};
   add_reading(&w, PRODUCT, 1, 2, (const source[]){{2, 0}, {6, 0}});
+  st = add_reading(&w, LINEAR, 2, 1, (const source[]){{0, 0}, {0, 0}}); /* 9 */
+  st->factors[0].w = st->factors[1].w = &w.w[0];
+  st->factors[1].coef = number(0);
+  add_reading(&w, PRODUCT, 2, 2, (const source[]){{2, 0}, {9, 0}, {2, 0}, {9, 1}});
+  add_reading(&w, LINEAR, 1, 2, (const source[]){{10, 0}, {4, 2}}); /* 11 */
   const cell c = settled(&w, NULL, false);
   touch t = {.step = one->step, .entry = one->entry, .from = one->step, .n = 1, .at = &t.entry};
   w.p.touched = &t;
@@ -1387,6 +1431,140 @@ START_TEST(cross_entropy_has_derivatives)
 }
 END_TEST
 
+/* ---- Adjoints */
+
+/* Two samples of three kinks, two kinks behind those, and a sum of all: of numbers whose denominators are powers of two, or not. */
+static const char *const mixing[2][3] = {{"1/3", "-2", "5/6"}, {"-1/2", "1/3", "4"}};
+static const char *const summing[5] = {"1/3", "-3/5", "2/3", "-1/7", "0"};
+
+static const rational *
+fraction(const char *text)
+{
+  rational *q = rationals(1);
+
+  mpq_set_str(q, text, 10);
+  mpq_canonicalize(q);
+  return q;
+}
+
+static void
+begin_mixing(world *w, bool squares)
+{
+  static tensor y;
+  static size_t map[] = {0};
+
+  begin(w, 2, (const double[]){1, 1});
+  w->net.batch = w->net.apart = 2;
+  w->net.steps[0].n = 1;
+  step *st = add_reading(w, LINEAR, 3, 1, (const source[]){{0, 0}, {0, 0}, {0, 0}});
+  for (size_t f = 0; f < 3; f++)
+    st->factors[f] = (factor){&plus_one, &w->w[0], f};
+  add_relu(w, 3);
+  st = add_reading(w, LINEAR, 2, 3, (const source[]){{2, 0}, {2, 1}, {2, 2}, {2, 0}, {2, 1}, {2, 2}});
+  for (size_t i = 0; i < 6; i++)
+    st->factors[i].coef = fraction(mixing[i / 3][i % 3]);
+  add_relu(w, 2);
+  st = add_reading(w, LINEAR, 1, 5, (const source[]){{4, 0}, {4, 1}, {2, 0}, {2, 1}, {2, 2}});
+  for (size_t i = 0; i < 5; i++)
+    st->factors[i].coef = fraction(summing[i]);
+  w->net.output = 5;
+  w->net.n_outputs = 1;
+  w->net.map = map;
+  y = (tensor){.count = 2, .value = rationals(2)};
+  mpq_set_si(&y.value[0], -1, 3);
+  mpq_set_si(&y.value[1], 2, 1);
+  w->p.target = &y;
+  w->p.loss = squares ? LOSS_MSE : LOSS_SUM;
+}
+
+/* The adjoint of touched kink k when those of step 4 have these slopes: kinks are in the order of steps, features and samples. Of squares at 0 it is
+ * times -2 y. */
+static void
+mixed(rational *to, const world *w, size_t k, const int *slopes)
+{
+  const size_t b = k % 2;
+  RATIONAL(q);
+
+  if (k >= 6)
+    mpq_set(to, fraction(summing[(k - 6) / 2]));
+  else {
+    mpq_set(to, fraction(summing[2 + k / 2]));
+    for (size_t j = 0; j < 2; j++) {
+      mpq_mul(&q, fraction(summing[j]), fraction(mixing[j][k / 2]));
+      if (slopes[2 * j + b] > 0)
+        mpq_add(to, to, &q);
+    }
+  }
+  if (w->p.loss == LOSS_MSE) {
+    mpq_mul(to, to, &w->p.target->value[b]);
+    mpq_add(to, to, to);
+    mpq_neg(to, to);
+  }
+}
+
+START_TEST(adjoints_hold_those_of_all_cells)
+{
+  world w;
+
+  begin_mixing(&w, _i == 1);
+  settled(&w, NULL, false);
+  ck_assert_uint_eq(w.p.n_touched, 10);
+  const bool needed[] = {true, true}, second[] = {false, true};
+  const interval *any = adjoints(&w.p, NULL, needed), *last = adjoints(&w.p, NULL, second);
+  for (int sides = 0; sides < 16; sides++) {
+    int slopes[4];
+    rational *slope = rationals(10);
+    for (size_t i = 0; i < 4; i++) {
+      slopes[i] = sides >> i & 1;
+      mpq_set_si(&slope[6 + i], slopes[i], 1);
+    }
+    const interval *one = adjoints(&w.p, slope, needed);
+    for (size_t k = 0; k < 10; k++) {
+      RATIONAL(is);
+      RATIONAL(off);
+      mixed(&is, &w, k, slopes);
+      ck_assert(mpq_cmp(&one[k].lo, &is) <= 0 && mpq_cmp(&is, &one[k].hi) <= 0);
+      mpq_sub(&off, &one[k].hi, &one[k].lo);
+      ck_assert(mpq_get_d(&off) < 0x1p-100);
+      ck_assert_msg(mpq_cmp(&any[k].lo, &is) <= 0 && mpq_cmp(&is, &any[k].hi) <= 0, "kink %zu, sides %d", k, sides);
+      ck_assert(k % 2 == 1 ? mpq_equal(&last[k].lo, &any[k].lo) && mpq_equal(&last[k].hi, &any[k].hi) : interval_zero(&last[k]));
+    }
+  }
+}
+END_TEST
+
+static void
+adjoint_through_line(void *of)
+{
+  const double x[] = {1, 2};
+  const bool needed = true;
+  size_t map[] = {0};
+  world w;
+
+  begin(&w, 2, x);
+  step *st = add_reading(&w, LINEAR, 2, 1, (const source[]){{0, 0}, {0, 1}});
+  for (size_t f = 0; f < 2; f++)
+    st->factors[f] = (factor){&plus_one, &w.w[0], f};
+  add_relu(&w, 2);
+  add_lines(&w, NORMALIZE, 2, 2, *(const bool *)of ? (const source[]){{2, 0}, {2, 1}} : (const source[]){{0, 0}, {0, 1}});
+  add_reading(&w, LINEAR, 1, 2, (const source[]){{3, 0}, {2, 1}});
+  w.net.output = 4;
+  w.net.n_outputs = 1;
+  w.net.map = map;
+  settled(&w, NULL, false);
+  ck_assert_uint_eq(w.p.n_touched, 2);
+  ck_assert(mpq_cmp_ui(&adjoints(&w.p, NULL, &needed)[1].lo, 1, 1) == 0);
+}
+
+START_TEST(adjoints_are_not_taken_through_lines)
+{
+  static const bool moves = true, rests = false;
+
+  expect_end(adjoint_through_line, &moves, REFUSED, "adjoints in a network that normalizes");
+  expect_end(adjoint_through_line, &rests, VERIFIED, NULL);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -1408,9 +1586,12 @@ main(void)
   tcase_add_loop_test(tests, factors_of_what_is_affine_are_told, 0, (int)(sizeof affines / sizeof *affines));
   tcase_add_loop_test(tests, gradients_are_known_up_to_a_root, 0, (int)(sizeof gradients / sizeof *gradients));
   tcase_add_loop_test(tests, cross_entropy_has_derivatives, 0, 2);
+  tcase_add_loop_test(tests, adjoints_hold_those_of_all_cells, 0, 2);
+  tcase_add_test(tests, adjoints_are_not_taken_through_lines);
   tcase_add_test(tests, functions_have_numbers);
   tcase_add_test(tests, samples_together_have_numbers);
   tcase_add_test(tests, numbers_do_not_meet);
+  tcase_add_test(tests, numbers_begin_apart);
   tcase_add_test(tests, samples_apart_are_not_compared);
   tcase_add_test(tests, numbers_have_an_end);
   tcase_add_test(tests, a_root_is_no_obstacle);
