@@ -693,6 +693,48 @@ make_half_loose(plain_tape *t)
   t->step[5].term[0][0].from = 1;
 }
 
+/* relu(relu(w0)) */
+static void
+make_chain(plain_tape *t)
+{
+  begin(t);
+  add_relu(t, 1);
+  add_relu(t, 1);
+  add(t, PLAIN_SUM, 1, 1);
+}
+
+/* relu(relu(1 - 1) + w0 - w0): the first kink's argument is constant. */
+static void
+make_constant_chain(plain_tape *t)
+{
+  begin(t);
+  for (size_t i = 0; i < 2; i++) {
+    t->step[1].term[0][i] = (plain_term){i == 0 ? 1 : -1, -1, -1, 0};
+    t->step[1].term[1][i] = (plain_term){i == 0 ? 1 : -1, 0, 0, 0};
+  }
+  add_relu(t, 1);
+  plain_step *st = add(t, PLAIN_SUM, 1, 2);
+  st->term[0][1] = (plain_term){1, -1, 1, 1};
+  add_relu(t, 1);
+  add(t, PLAIN_SUM, 1, 1);
+}
+
+/* relu(w1) + max(w0, w0 - w1) */
+static void
+make_relu_first(plain_tape *t)
+{
+  begin(t);
+  add_relu(t, 1);
+  t->step[2].term[0][0].from = 1;
+  plain_step *st = add(t, PLAIN_LARGEST, 1, 2);
+  st->op = 1;
+  for (size_t i = 0; i < 2; i++)
+    st->term[0][i] = (plain_term){1, -1, 1, (int)(2 * i)};
+  st = add(t, PLAIN_SUM, 1, 2);
+  st->term[0][0] = (plain_term){1, -1, 2, 0};
+  st->term[0][1] = (plain_term){1, -1, 3, 0};
+}
+
 /* relu(w0) + max(w1, -w1) */
 static void
 make_apart_tie(plain_tape *t)
@@ -1373,6 +1415,12 @@ static const lined zones[] = {
   {make_copies, NULL, ZONE("1", "compensation") "cut 0\n", NULL},
   {make_loose, NULL, ZONE("1", "compensation") "cut 0\n",
    "ties of entries that are one function, behind touched kinks, are not known to have one derivative"},
+  {make_chain, NULL, ZONE("2", "compensation") "cut 1\n", "touched kink 1 (node 3 '', feature 0, sample 0) has a derivative by the output of touched kink 0"},
+  {make_chain, NULL, ZONE("2", "compensation") "cut 0\ncut 1\n", "touched kink 0 (node 2 '', feature 0, sample 0) has a derivative by a parameter"},
+  {make_constant_chain, NULL, ZONE("2", "compensation") "cut 1\n", NULL},
+  {make_constant_chain, NULL, ZONE("2", "compensation") "cut 0\ncut 1\n", "touched kink 0 (node 2 '', feature 0, sample 0) is constant, and need not be cut off"},
+  {make_relu_first, NULL, ZONE("2", "bifurcation") "switch 1 b\nentry w 0\n", "the derivative by that entry does not change"},
+  {make_relu_first, NULL, ZONE("2", "bifurcation") "switch 1 b\nentry w 1\n", NULL},
   {make_half_loose, NULL, ZONE("1", "compensation") "cut 0\n", NULL},
   {make_cancelled, NULL, ZONE("2", "compensation") "cut 0\ncut 1\n", "touched kink 1 (node 2 '', feature 1, sample 0) has a derivative by a parameter"},
   {make_apart_chain, NULL, ZONE("3", "compensation") "cut 2\n", "the loss has a derivative by the output of touched kink 1"},
