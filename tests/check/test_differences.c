@@ -22,7 +22,7 @@ typedef struct {
 } moved;
 
 static struct {
-  size_t touched, flat, tangents, gradients, constants, losses, adjoints, roots;
+  size_t touched, flat, tangents, gradients, constants, losses, adjoints, roots, lines;
 } all;
 
 static void
@@ -175,6 +175,7 @@ expect_multiple(moved *m, const cell *c, size_t s, size_t e)
     mpq_mul(&right, &p.net->gradient[most], &m->each[i][s][e]);
     ck_assert_msg(close_to(&left, &right), "step %zu, entry %zu: gradient up to a root", s, e);
   }
+  all.lines += p.net->steps[s].kind == NORMALIZE && mpq_sgn(&p.net->gradient[most]) != 0;
   all.roots += m->w.rounded[s] && mpq_sgn(&p.net->gradient[most]) != 0;
 }
 
@@ -363,6 +364,7 @@ START_TEST(derivatives_are_what_differences_say)
   ck_assert_uint_lt(open, worlds / 10);
   ck_assert(all.touched > worlds / 4 && all.flat > worlds / 5 && all.constants > worlds);
   ck_assert_uint_gt(all.roots, worlds / 2);
+  ck_assert_uint_gt(all.lines, worlds / 20);
   ck_assert(all.tangents > 20 * worlds && all.gradients > worlds && all.losses > worlds / 2 && all.adjoints > worlds / 10);
 }
 END_TEST

@@ -693,6 +693,17 @@ make_half_loose(plain_tape *t)
   t->step[5].term[0][0].from = 1;
 }
 
+/* relu(e w0) */
+static void
+make_e_kink(plain_tape *t)
+{
+  begin(t);
+  add(t, PLAIN_EXP, 1, 1)->term[0][0] = (plain_term){1, -1, 0, 0};
+  add(t, PLAIN_SUM, 1, 1)->term[0][0] = (plain_term){1, 0, 2, 0};
+  add_relu(t, 1);
+  add(t, PLAIN_SUM, 1, 1);
+}
+
 /* relu(relu(w0)) */
 static void
 make_chain(plain_tape *t)
@@ -943,6 +954,8 @@ static const lined cases[] = {
   {make_pair, label_1, WHO("ce", "w") ONE UP, NULL},
   {make_pair, label_2, WHO("ce", "w") ONE UP, "label 0 is no class"},
   {make_pair, label_below, WHO("ce", "w") ONE UP, "label 0 is no class"},
+  {make_e_kink, NULL, WHO("sum", "w") RELU("1/2") "touched 1\n" HULL("1") CELL("1", "+") MOVE("w at 0 1"), "not rational"},
+  {make_e_kink, NULL, WHO("sum", "w") RELU("1") "touched 1\n" HULL("1") CELL("1", "+") MOVE("w at 0 1"), NULL},
   {make_shares_apart, label_1, WHO("ce", "w") RELU("1") TWO HULL("1") CELL("1", "+-") MOVE("w at 0 1\nmove w at 1 -1"), "not rational"},
   {make_shares_apart, label_1, WHO("ce", "w") RELU("1") TWO HULL("1") CELL("1", "++") MOVE("w at 0 1\nmove w at 1 1"), NULL},
   {make_pair, label_ignored, WHO("ce", "w") ONE UP, "every label is ignored"},
@@ -1415,6 +1428,8 @@ static const lined zones[] = {
   {make_copies, NULL, ZONE("1", "compensation") "cut 0\n", NULL},
   {make_loose, NULL, ZONE("1", "compensation") "cut 0\n",
    "ties of entries that are one function, behind touched kinks, are not known to have one derivative"},
+  {make_e_kink, NULL, ZONE("1", "compensation") "cut 0\n", "touched kink 0 (node 4 '', feature 0, sample 0) has a derivative by a parameter"},
+  {make_e_kink, NULL, ZONE("1", "bifurcation") "switch 0 +\nentry w 0\n", NULL},
   {make_chain, NULL, ZONE("2", "compensation") "cut 1\n", "touched kink 1 (node 3 '', feature 0, sample 0) has a derivative by the output of touched kink 0"},
   {make_chain, NULL, ZONE("2", "compensation") "cut 0\ncut 1\n", "touched kink 0 (node 2 '', feature 0, sample 0) has a derivative by a parameter"},
   {make_constant_chain, NULL, ZONE("2", "compensation") "cut 1\n", NULL},

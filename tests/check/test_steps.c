@@ -1325,6 +1325,8 @@ static const gradient_case gradients[] = {
   {1, 0, 2, {2, 0, 0}}, {1, 1, 2, {0, 0, 0}}, {1, 2, 2, {0, 0, 1}}, {3, 0, 0, {0}}, {3, 1, 2, {0, 0, 0}}, {3, 2, 2, {0, 0, 0}},
   /* 4: e w0 + w2, the product less itself, -e w0, e w0 - 2 w0, e w0 - 3 w0: of one number the sign is told */
   {4, 0, 0, {0}}, {4, 1, 2, {0, 0, 0}}, {4, 2, 1, {-1, 0, 0}}, {4, 3, 1, {1, 0, 0}}, {4, 4, 1, {-1, 0, 0}},
+  /* and w2 e + 2 w0; e w0 less a number near, or an end of the interval that holds e, times w0: that of what may be 0 is not told */
+  {4, 5, 0, {0}}, {4, 6, 0, {0}}, {4, 7, 0, {0}}, {4, 8, 0, {0}},
   /* 5: under roots of 2, 2, 3, 4: 2 w0, 2 w0 + w2, 2 w0, 2 w0 + w2 */
   {5, 0, 1, {1, 0, 0}}, {5, 1, 1, {2, 0, 1}}, {5, 2, 1, {1, 0, 0}}, {5, 3, 2, {1, 0, 0.5}},
   /* 6: sums of those: the first two; the second and the third; the second and w2; minus the second; the second and the fourth; 0 with it */
@@ -1353,9 +1355,20 @@ take_gradient(void *of)
       st->factors[2 * f + i] = (factor){&plus_one, &w.w[0], f == 3 ? 2 * i : f};
   add_reading(&w, FUNCTION, 1, 1, (const source[]){{0, 2}})->of = F_EXP; /* 2 */
   add_reading(&w, PRODUCT, 3, 2, (const source[]){{2, 0}, {1, 0}, {2, 0}, {1, 1}, {1, 0}, {1, 1}});
-  st = add_reading(&w, LINEAR, 5, 2, (const source[]){{2, 0}, {1, 2}, {3, 0}, {3, 0}, {2, 0}, NO, {2, 0}, {1, 0}, {2, 0}, {1, 0}}); /* 4 */
-  for (size_t f = 0; f < 5; f++)
-    st->factors[2 * f].w = f == 1 ? NULL : &w.w[0];
+  rational *upper = rationals(1);
+  mpq_set_ui(upper, 1, 1);
+  mpq_div_2exp(upper, upper, 64);
+  mpq_add(upper, upper, plus_of(LOWER_END));
+  const rational *less[] = {plus_of(ABOVE_E), plus_of(LOWER_END), upper};
+  st = add_reading(&w, LINEAR, 9, 2, (const source[]){{2, 0}, {1, 2}, {3, 0}, {3, 0}, {2, 0}, NO, {2, 0}, {1, 0}, {2, 0}, {1, 0},
+                                                      {2, 0}, {1, 0}, {2, 0}, {NONE, 0}, {2, 0}, {NONE, 0}, {2, 0}, {NONE, 0}}); /* 4 */
+  for (size_t f = 0; f < 9; f++)
+    st->factors[2 * f] = (factor){&plus_one, f == 1 ? NULL : &w.w[0], f == 5 ? 2 : 0};
+  for (size_t f = 6; f < 9; f++) {
+    rational *minus = rationals(1);
+    mpq_neg(minus, less[f - 6]);
+    st->factors[2 * f + 1] = (factor){minus, &w.w[0], 0};
+  }
   st->factors[3].coef = st->factors[4].coef = st->factors[7].coef = &minus_one;
   st->factors[9].coef = number(-1.5);
   st = add_reading(&w, OVER_ROOT, 4, 1, (const source[]){{1, 0}, {1, 3}, {1, 0}, {1, 3}}); /* 5 */
