@@ -1,5 +1,4 @@
-/* What comes back: runs of bytes, the causes of an entry each. Of paths that are ORed together all that matters of one with another end is
- * whether each has a factor 0. */
+/* What comes back: runs of bytes, each the causes of one entry. Paths that meet are joined by or. */
 #include "network/derive/zeros/pass.h"
 
 #include "base/stop.h"
