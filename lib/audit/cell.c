@@ -193,7 +193,7 @@ condition_rests(bool *rests, resting *w, size_t k, clarke_branch side, size_t co
   return status;
 }
 
-/* Of the conditions of the touches in column j that are asked about, and not certain to move. */
+/* The conditions of the touches in column j that are asked about, and not certain to move. */
 static clarke_status
 column_rests(clarke_cell *c, resting *w, size_t j, clarke_error *err)
 {
