@@ -1,6 +1,7 @@
 #include "audit/cell.h"
 
 #include "audit/degree.h"
+#include "audit/moves.h"
 #include "audit/touch_row.h"
 #include "base/verify.h"
 #include "network/derive/tangent.h"
@@ -108,48 +109,157 @@ tangent_sign(const clarke_matrix *tangent, const clarke_graph *g, const clarke_t
 
 /* --- at rest --------------------------------------------------------------------------------- */
 
+/* So many conditions, and the pass below is less than their rows. */
+#define MANY 4
+
+/* A direction that moves each entry by a small integer: as good as drawn, and the same in each run. */
+static clarke_status
+some_direction(clarke_matrix *d, const clarke_graph *g, clarke_error *err)
+{
+  uint64_t state = 1;
+  clarke_status status = CLARKE_OK;
+
+  for (size_t p = 0; p < g->n_parameters && status == CLARKE_OK; p++) {
+    if (!g->parameters[p].wrt)
+      continue;
+    status = clarke_matrix_resize(&d[p], g->parameters[p].count, 1, 1, err);
+    for (size_t e = 0; e < g->parameters[p].count && status == CLARKE_OK; e++) {
+      state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+      d[p].word[e] = (state >> 60) - 8;
+    }
+  }
+  return status;
+}
+
+/* Marks conditions whose derivative along that direction is not 0, for certain: these are not at rest, and ask for no row. */
+static clarke_status
+mark_moving(bool *moving, const clarke_cell *c, const clarke_question *q, const clarke_slopes *slopes, clarke_error *err)
+{
+  const clarke_graph *g = q->g;
+  clarke_matrix *d = clarke_matrices_new(g->n_parameters), *tangent = clarke_matrices_new(g->n_values);
+  clarke_status status = d != NULL && tangent != NULL ? some_direction(d, g, err) : clarke_no_memory(err);
+
+  if (status == CLARKE_OK)
+    status = clarke_tangent_of_touched(tangent, q->replay, slopes, d, err);
+  for (size_t k = 0; k < q->replay->n_touches && status == CLARKE_OK; k++) {
+    const clarke_touch *t = &q->replay->touch[k];
+
+    for (size_t i = 0; i < clarke_touch_conditions(t); i++)
+      moving[t->first_condition + i] = clarke_cell_asks(c, q, k, i) && abs(tangent_sign(tangent, g, t, some_side(t, c->side[k]), i)) == 1;
+  }
+  clarke_matrices_free(d, g->n_parameters);
+  clarke_matrices_free(tangent, g->n_values);
+  return status;
+}
+
+/* What is known of all conditions before their rows: which move for certain, and which entries do not. */
+typedef struct {
+  const clarke_question *q;
+  clarke_columns columns;
+  bool *moving; /* by condition */
+  bool **moves; /* by value (audit/moves.h) */
+} resting;
+
+/* Does no entry that the condition is about have a derivative? */
+static bool
+is_still(const resting *w, const clarke_touch *t, clarke_branch side, size_t condition)
+{
+  const bool *moves = w->moves[w->q->g->steps[t->step].in[0].value];
+  const size_t n = w->q->replay->near.n;
+
+  if (t->n_options == 0)
+    return !moves[t->feature * n + t->column];
+  return !moves[t->option[CLARKE_OPTION_OF(side)] * n + t->column] && !moves[t->option[condition] * n + t->column];
+}
+
 /* What something in its own layer moves is not at rest, as a rule: such rows are short. But an activation may be compared with
  * what is made of it, as in max(relu(y), y): of few touches whole rows are asked, too. */
 static clarke_status
-condition_rests(bool *rests, clarke_columns *columns, size_t k, clarke_branch side, size_t condition, bool few,
-                clarke_error *err)
+condition_rests(bool *rests, resting *w, size_t k, clarke_branch side, size_t condition, clarke_error *err)
 {
+  const bool few = w->q->replay->n_touches <= FEW;
   clarke_row row;
   clarke_status status;
   bool exact;
 
   clarke_row_init(&row);
-  status = clarke_touch_row(&row, &exact, columns, k, side, condition, true, err);
-  if (status == CLARKE_OK && (row.n == 0 || few))
-    status = clarke_touch_rests(rests, columns, k, side, condition, err);
+  status = clarke_touch_row(&row, &exact, &w->columns, k, side, condition, true, err);
+  if (status == CLARKE_OK && (row.n == 0 || few)) {
+    *rests = is_still(w, &w->q->replay->touch[k], side, condition);
+    if (!*rests)
+      status = clarke_touch_rests(rests, &w->columns, k, side, condition, err);
+  }
   clarke_row_clear(&row);
   return status;
+}
+
+/* The conditions of the touches in column j that are asked about, and not certain to move. */
+static clarke_status
+column_rests(clarke_cell *c, resting *w, size_t j, clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+
+  for (size_t k = 0; k < w->q->replay->n_touches && status == CLARKE_OK; k++) {
+    const clarke_touch *t = &w->q->replay->touch[k];
+
+    for (size_t i = 0; t->column == j && i < clarke_touch_conditions(t) && status == CLARKE_OK; i++)
+      if (clarke_cell_asks(c, w->q, k, i) && !w->moving[t->first_condition + i])
+        status = condition_rests(&c->rests[t->first_condition + i], w, k, some_side(t, c->side[k]), i, err);
+  }
+  return status;
+}
+
+/* Up to the last step that is touched. */
+static clarke_status
+find_moves(resting *w, clarke_error *err)
+{
+  size_t end = 0;
+
+  for (size_t k = 0; k < w->q->replay->n_touches; k++)
+    end = w->q->replay->touch[k].step > end ? w->q->replay->touch[k].step : end;
+  return clarke_moves_find(w->moves, &w->q->replay->near, &w->columns.slopes, end, err);
+}
+
+/* Conditions that are asked about, of entries that have derivatives as far as is known. */
+static size_t
+count_loose(const resting *w, const clarke_cell *c)
+{
+  size_t n = 0;
+
+  for (size_t k = 0; k < w->q->replay->n_touches; k++) {
+    const clarke_touch *t = &w->q->replay->touch[k];
+
+    for (size_t i = 0; i < clarke_touch_conditions(t); i++)
+      n += clarke_cell_asks(c, w->q, k, i) && !is_still(w, t, some_side(t, c->side[k]), i);
+  }
+  return n;
 }
 
 clarke_status
 clarke_cell_rest(bool *any, clarke_cell *c, const clarke_question *q, clarke_error *err)
 {
-  const bool few = q->replay->n_touches <= FEW;
-  clarke_columns columns;
+  resting w = {.q = q};
   clarke_status status;
 
   *any = false;
   if (!clarke_whole_rows_reachable(q))
     return CLARKE_OK;
-  status = clarke_columns_init(&columns, q, c->side, err);
-  for (size_t j = 0; j < q->replay->near.n; j++)
-    for (size_t k = 0; k < q->replay->n_touches && status == CLARKE_OK; k++) {
-      const clarke_touch *t = &q->replay->touch[k];
-
-      for (size_t i = 0; t->column == j && i < clarke_touch_conditions(t) && status == CLARKE_OK; i++) {
-        bool *rests = &c->rests[t->first_condition + i];
-
-        if (clarke_cell_asks(c, q, k, i))
-          status = condition_rests(rests, &columns, k, some_side(t, c->side[k]), i, few, err);
-        *any = *any || *rests;
-      }
-    }
-  clarke_columns_clear(&columns);
+  w.moving = calloc(q->replay->n_conditions + 1, sizeof *w.moving);
+  w.moves = calloc(q->g->n_values + 1, sizeof *w.moves);
+  status = clarke_columns_init(&w.columns, q, c->side, err);
+  if (status == CLARKE_OK && (w.moving == NULL || w.moves == NULL))
+    status = clarke_no_memory(err);
+  if (status == CLARKE_OK)
+    status = find_moves(&w, err);
+  if (status == CLARKE_OK && count_loose(&w, c) > MANY)
+    status = mark_moving(w.moving, c, q, &w.columns.slopes, err);
+  for (size_t j = 0; j < q->replay->near.n && status == CLARKE_OK; j++)
+    status = column_rests(c, &w, j, err);
+  for (size_t i = 0; i < q->replay->n_conditions; i++)
+    *any = *any || c->rests[i];
+  clarke_columns_clear(&w.columns);
+  free(w.moving);
+  clarke_moves_free(w.moves, q->g->n_values);
   return status;
 }
 

@@ -1,6 +1,7 @@
 /* How large the entries of a matrix are: their bits and bounds, words that are not needed, rounding. */
 #include "exact/matrix.h"
 
+#include "base/wide.h"
 #include "exact/matrix_inside.h"
 #include "exact/upward.h"
 
@@ -27,18 +28,44 @@ has_minus_power(const clarke_matrix *m, size_t bits)
   return false;
 }
 
+/* Word k of all entries together, of negative ones turned. Where limbs is a constant each has its own loop. */
+static inline uint64_t
+any_bits(const uint64_t *word, size_t count, size_t limbs, size_t k)
+{
+  uint64_t any = 0;
+
+  for (size_t e = 0; e < count; e++)
+    any |= word[e * limbs + k] ^ -(word[e * limbs + limbs - 1] >> 63);
+  return any;
+}
+
+CLARKE_WIDE static uint64_t
+bits_of_word(const uint64_t *word, size_t count, size_t limbs, size_t k)
+{
+  switch (limbs) {
+  case 1:
+    return any_bits(word, count, 1, 0);
+  case 2:
+    return k == 0 ? any_bits(word, count, 2, 0) : any_bits(word, count, 2, 1);
+  case 3:
+    return any_bits(word, count, 3, k);
+  case 4:
+    return any_bits(word, count, 4, k);
+  default:
+    return any_bits(word, count, limbs, k);
+  }
+}
+
 /* ~w = |w| - 1 for a negative w, so when all ~w and all w >= 0 have at most `bits` bits (and one has
  * them all), only -2^bits needs one more. */
 size_t
 clarke_matrix_bits(const clarke_matrix *m)
 {
-  const size_t words = m->rows * m->cols * m->limbs, limbs = m->limbs;
   uint64_t any = 0;
   size_t bits;
 
-  for (size_t k = limbs; k-- > 0;) {
-    for (size_t e = 0; e < words; e += limbs)
-      any |= m->word[e + k] ^ -(m->word[e + limbs - 1] >> 63);
+  for (size_t k = m->limbs; k-- > 0;) {
+    any |= bits_of_word(m->word, m->rows * m->cols, m->limbs, k);
     if (any == 0 && k > 0)
       continue;
     bits = 64 * k + (any == 0 ? 0 : 64 - (size_t)__builtin_clzll(any));

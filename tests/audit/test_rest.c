@@ -3,6 +3,7 @@
 #include "drawn.h"
 
 #include "audit/cell.h"
+#include "audit/moves.h"
 #include "audit/touch_row.h"
 #include "network/graph/build.h"
 #include "network/derive/tangent.h"
@@ -184,15 +185,26 @@ compare_arguments(clarke_matrix *whole, clarke_matrix *touched, const drawn *n)
   mpq_clears(a, b, NULL);
 }
 
+/* An entry that has a tangent is among those that may have one. */
+static void
+compare_moves(bool **moves, const clarke_matrix *tangent, const drawn *n)
+{
+  for (size_t v = 0; v < n->g.n_values; v++)
+    for (size_t e = 0; moves[v] != NULL && e < tangent[v].rows * tangent[v].cols; e++)
+      ck_assert(moves[v][e] || clarke_matrix_entry_is_zero(&tangent[v], e / tangent[v].cols, e % tangent[v].cols));
+}
+
 /* moved[condition]: its argument, or difference, has a tangent along some parameter's entry. */
 static void
 move_by_entries(bool *moved, const clarke_cell *c, const drawn *n)
 {
   const clarke_replay *r = &n->replay;
+  bool **moves = calloc(n->g.n_values + 1, sizeof *moves);
   clarke_slopes slopes;
 
   clarke_slopes_init(&slopes);
   OK(clarke_question_slopes(&slopes, &n->q, c->side, &error));
+  OK(clarke_moves_find(moves, &r->near, &slopes, n->g.n_steps, &error));
   for (size_t p = 0; p < n->g.n_parameters; p++)
     for (size_t e = 0; e < n->g.parameters[p].count; e++) {
       clarke_matrix *d = clarke_matrices_new(n->g.n_parameters), *t = clarke_matrices_new(n->g.n_values),
@@ -203,6 +215,7 @@ move_by_entries(bool *moved, const clarke_cell *c, const drawn *n)
       OK(clarke_tangent_run(t, &r->near, &slopes, d, &error));
       OK(clarke_tangent_of_touched(touched, r, &slopes, d, &error));
       compare_arguments(t, touched, n);
+      compare_moves(moves, t, n);
       clarke_matrices_free(touched, n->g.n_values);
       for (size_t k = 0; k < r->n_touches; k++) {
         const clarke_touch *touch = &r->touch[k];
@@ -218,6 +231,7 @@ move_by_entries(bool *moved, const clarke_cell *c, const drawn *n)
       clarke_matrices_free(d, n->g.n_parameters);
       clarke_matrices_free(t, n->g.n_values);
     }
+  clarke_moves_free(moves, n->g.n_values);
   clarke_slopes_clear(&slopes);
 }
 

@@ -6,7 +6,7 @@
 #include "network/derive/reverse.h"
 #include "network/derive/sink.h"
 #include "network/derive/tangent.h"
-#include "network/derive/zeros.h"
+#include "network/derive/zeros/zeros.h"
 #include "network/replay/replay_inside.h"
 
 static const char profile_text[] =
@@ -179,6 +179,70 @@ gradient_of_sides(clarke_matrix *gradient, const machine *k, uint64_t *state)
   free(touch);
 }
 
+/* What the passes say to be 0 is, in exact numbers; and operands without any have none. */
+static void
+check_bytes(const clarke_zeros_pass *p, const machine *k)
+{
+  const clarke_graph *g = &k->g;
+
+  for (size_t v = 0; v < g->n_values; v++)
+    for (size_t e = 0; p->zero[v] != NULL && k->pass.value[v].rows > 0 && e < g->values[v].count * p->n; e++)
+      ck_assert(!clarke_zeros_at(p, v, e / p->n, e % p->n) || clarke_matrix_entry_is_zero(&k->pass.value[v], e / p->n, e % p->n));
+  for (size_t i = 0; i < g->n_steps; i++) {
+    const clarke_operand *o = &g->steps[i].in[0];
+    const clarke_dense *d = &g->steps[i].dense;
+    const bool lacks = g->steps[i].kind == CLARKE_SUM && clarke_zeros_lack(p, o, g->values[g->steps[i].out].count);
+
+    for (size_t j = 0; lacks && j < p->n; j++) {
+      uint8_t zero[64];
+
+      ck_assert(!clarke_zeros_at(p, o->value, clarke_operand_entry(o, 0), j));
+      memset(zero, 1, sizeof zero);
+      if (p->n <= sizeof zero)
+        clarke_zeros_and(zero, p, o, 0, 1);
+      ck_assert(p->n > sizeof zero || zero[j] == 0);
+    }
+    if (g->steps[i].kind == CLARKE_DENSE && !d->grouped && !d->transposed)
+      ck_assert(clarke_zeros_of_constant(&g->values[d->weight], clarke_zeros_weight(d, 0, 0, d->inner - 1)) == (g->values[d->weight].real[d->inner - 1] == 0));
+  }
+}
+
+/* Both halves by themselves: the parameters' causes are those of the whole. */
+static void
+check_halves(const machine *k, const clarke_zeros *whole)
+{
+  const clarke_graph *g = &k->g;
+  clarke_zeros z = {.n = g->n_parameters, .cause = calloc(g->n_parameters + 1, sizeof *z.cause)};
+  clarke_zeros_pass p = {.r = &k->replay, .g = g, .profile = &k->profile, .n = k->replay.samples, .loose = true, .z = &z, .err = &error};
+
+  p.needed = calloc(g->n_values + 1, sizeof *p.needed);
+  p.carries = calloc(g->n_values + 1, sizeof *p.carries);
+  p.zero = calloc(g->n_values + 1, sizeof *p.zero);
+  p.cause = calloc(g->n_values + 1, sizeof *p.cause);
+  p.by_kink = calloc(g->n_steps + 1, sizeof *p.by_kink);
+  clarke_reverse_carriers(p.carries, g, CLARKE_NONE);
+  clarke_graph_needed(g, true, p.needed);
+  for (size_t v = 0; v < g->n_values; v++)
+    if (p.needed[v] && p.carries[v] && !g->values[v].constant)
+      p.cause[v] = calloc(g->values[v].count * p.n + 1, 1);
+  ck_assert_uint_ge(clarke_zeros_rows(&p) * p.n, CLARKE_ZEROS_BLOCK);
+  OK(clarke_zeros_forward(&p));
+  check_bytes(&p, k);
+  OK(clarke_zeros_backward(&p));
+  for (size_t q = 0; q < g->n_parameters; q++)
+    ck_assert(z.cause[q] == NULL || memcmp(z.cause[q], whole->cause[q], g->parameters[q].count) == 0);
+  for (size_t v = 0; v < g->n_values; v++) {
+    free(p.zero[v]);
+    free(p.cause[v]);
+  }
+  free(p.needed);
+  free(p.carries);
+  free(p.zero);
+  free(p.cause);
+  free(p.by_kink);
+  clarke_zeros_clear(&z);
+}
+
 /* AD's own gradient, and those of any sides: how many are said to be 0, by both. */
 static void
 compare_zeros(size_t said[2], const machine *k, uint64_t *state, size_t number)
@@ -190,6 +254,7 @@ compare_zeros(size_t said[2], const machine *k, uint64_t *state, size_t number)
   OK(clarke_zeros_find(&ad, &k->replay, &k->profile, false, &error));
   OK(clarke_zeros_find(&near, &k->replay, &k->profile, true, &error));
   said[0] += check_zeros(&ad, &k->g, k->gradient, number);
+  check_halves(k, &near);
   for (size_t i = 0; i < 2; i++) {
     clarke_matrix *gradient = clarke_matrices_new(k->g.n_parameters);
 

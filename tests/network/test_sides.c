@@ -161,6 +161,10 @@ check_window(const machine *k, size_t number, const clarke_slopes *chosen, clark
   for (size_t i = 0; i < n; i++)
     parted += clarke_identity_of(f->identities, s->in[0].value, entry[tied[i]], t->column)
               != clarke_identity_of(f->identities, s->in[0].value, t->option[0], t->column);
+  for (size_t i = 0; i < n; i++)
+    ck_assert(clarke_identity_same(f->identities, s->in[0].value, entry[tied[i]], t->option[0], t->column)
+              == (clarke_identity_of(f->identities, s->in[0].value, entry[tied[i]], t->column)
+                  == clarke_identity_of(f->identities, s->in[0].value, t->option[0], t->column)));
   ck_assert_uint_eq(clarke_window_parted(f, t->step, t->feature, t->column), parted);
   ck_assert_uint_eq(t->parted, parted);
   ck_assert_uint_eq(clarke_window_options(option, f, t->step, t->feature, t->column), t->n_options);

@@ -2,7 +2,7 @@
 #include "network/derive/zeros.h"
 
 #include "network/derive/reverse.h"
-#include "network/derive/zeros/pass.h"
+#include "network/derive/zeros/zeros.h"
 
 #include <stdlib.h>
 #include <string.h>

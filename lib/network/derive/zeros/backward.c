@@ -1,6 +1,5 @@
-/* What comes back: runs of bytes, the causes of an entry each. Of paths that are ORed together all that matters of one with another end is
- * whether each has a factor 0. */
-#include "network/derive/zeros/pass.h"
+/* What comes back: runs of bytes, each the causes of one entry. Paths that meet are joined by or. */
+#include "network/derive/zeros/zeros.h"
 
 #include "base/stop.h"
 
@@ -258,7 +257,7 @@ product_back(clarke_zeros_pass *p, const clarke_step *s, block *b)
     }
 }
 
-/* Of steps whose outputs go back each on its own. */
+/* Steps whose outputs go back each on its own. */
 static void (*const back_of[CLARKE_STEP_KINDS])(clarke_zeros_pass *p, const clarke_step *s, block *b) = {
   [CLARKE_GATHER] = sum_back, [CLARKE_SUM] = sum_back, [CLARKE_SCALE] = scale_back, [CLARKE_PIECEWISE] = piecewise_back,
   [CLARKE_ANALYTIC] = analytic_back, [CLARKE_MAX] = max_back, [CLARKE_PRODUCT] = product_back,

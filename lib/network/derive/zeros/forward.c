@@ -1,5 +1,5 @@
 /* Which entries are 0: runs of bytes, a byte an entry. A value without any has none. */
-#include "network/derive/zeros/pass.h"
+#include "network/derive/zeros/zeros.h"
 
 #include "base/stop.h"
 
@@ -154,7 +154,7 @@ max_zeros(uint8_t *zero, const clarke_zeros_pass *p, const clarke_step *s, size_
       zero[(f - first) * p->n + j] = window_is_zero(p, s, f, j);
 }
 
-/* Of all n samples of a sum of products. */
+/* All n samples of a sum of products. */
 static void
 product_row(uint8_t *zero, const clarke_zeros_pass *p, const clarke_step *s, size_t f)
 {

@@ -1,6 +1,6 @@
 /* The two halves of zeros.c: forward which entries are 0, back which causes make a gradient 0. */
-#ifndef CLARKE_NETWORK_DERIVE_ZEROS_PASS_H
-#define CLARKE_NETWORK_DERIVE_ZEROS_PASS_H
+#ifndef CLARKE_NETWORK_DERIVE_ZEROS_ZEROS_H
+#define CLARKE_NETWORK_DERIVE_ZEROS_ZEROS_H
 
 #include "network/derive/zeros.h"
 
@@ -30,6 +30,7 @@ bool clarke_zeros_lack(const clarke_zeros_pass *p, const clarke_operand *o, size
 /* zero &= the operand's, for a step's entries from `first` to `end` of all samples. */
 void clarke_zeros_and(uint8_t *zero, const clarke_zeros_pass *p, const clarke_operand *o, size_t first, size_t end);
 
+/* Is entry e of a constant 0? */
 static inline bool
 clarke_zeros_of_constant(const clarke_value *v, size_t e)
 {
