@@ -8,6 +8,7 @@
 #include "audit/slope_hull.h"
 #include "audit/realize.h"
 #include "audit/reason.h"
+#include "audit/tie_counts.h"
 #include "audit/theorems/rank.h"
 #include "audit/theorems/theorems.h"
 #include "audit/touch_row.h"
@@ -547,6 +548,8 @@ clarke_audit_run(clarke_audit *a, clarke_question *q, bool all_ranks, clarke_err
     clarke_theorems_judge(a, q);
   if (status == CLARKE_OK)
     status = find_zone(a, q, err);
+  if (status == CLARKE_OK)
+    status = clarke_audit_count_derivatives(a, q, err);
   CLARKE_VERIFY_CHECK(status != CLARKE_OK || clarke_audit_is_valid(a, q));
   return status;
 }

@@ -1,9 +1,9 @@
-/* A recorded step certified: its session, and the answers node by node (trace/certify.h). */
+/* A recorded step certified: its session, and the answers node by node (trace/certify/certify.h). */
 #ifndef CLARKE_SESSION_CERTIFY_H
 #define CLARKE_SESSION_CERTIFY_H
 
 #include "session/record.h"
-#include "trace/branches.h"
+#include "trace/certify/branches.h"
 
 typedef struct {
   const char *folder;

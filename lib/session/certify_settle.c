@@ -6,7 +6,7 @@
 #include "network/derive/gradient/constants.h"
 #include "session/gradient.h"
 #include "session/vague.h"
-#include "trace/rounding_loss.h"
+#include "trace/bound/rounding_loss.h"
 
 #include <float.h>
 #include <math.h>

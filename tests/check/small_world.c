@@ -473,10 +473,16 @@ step_values(world *w, size_t s)
 }
 
 void
+world_values_from(world *w, size_t s)
+{
+  for (; s < w->net.n_steps; s++)
+    step_values(w, s);
+}
+
+void
 world_values(world *w)
 {
-  for (size_t s = 0; s < w->net.n_steps; s++)
-    step_values(w, s);
+  world_values_from(w, 0);
 }
 
 bool

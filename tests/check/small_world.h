@@ -21,6 +21,7 @@ void world_draw(world *w, uint64_t seed);
 void world_begin(world *w, size_t n, const rational *x);
 step *world_add(world *w, kind k, size_t n, size_t width);
 void world_values(world *w); /* fills y anew, of the weights as they are */
+void world_values_from(world *w, size_t s); /* those of step s and behind */
 void world_move(world *w);   /* moves what is in wrt, by less than 2^-300 of it */
 /* Do near values hold those of y, with so many bits? Few: factors of wide rows are rounded to machine words. All steps are asked. */
 bool world_near(world *w, unsigned long bits, bool few);

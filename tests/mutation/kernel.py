@@ -2,12 +2,13 @@
 
     python3 tests/mutation/kernel.py [FILE...] [--folder DIR] [--jobs N]
 
-FILE is the name of a file of lib/check/kernel, without .c: separator, say; all of them when none is given. Every change that
+FILE is the name of a file of lib/check/kernel or near, without .c: separator, say; all of them when none is given. Every change that
 mutants.py knows is made, none drawn. The kernel is compiled without optimization, and one file anew for a change; then the
-kernel's tests run that enter its line, the quickest first, until one fails. What none notices is printed, and for each file
-how many changes there are. Those of equivalent.txt, each with the reason why no test could tell, are counted as argued; so are
-those of which optimized object code is the same. Results are kept in DIR: what was noticed once is not asked again as long as
-its line and the one before it stay the same. `--again` forgets them.
+kernel's tests run that enter its line, the quickest first, until a case of one fails. Those that draw draw few; with `--whole`, what
+none notices is asked again of all that they draw. What none notices is printed, and for each file how many changes there are.
+Those of equivalent.txt, each with the reason why no test could tell, are counted as argued; so are those of which optimized object
+code is the same. Results are kept in DIR: what was noticed once is not asked again as long as its function has the line, before and
+after. `--open` asks again what nothing noticed, `--again` all, and `--report` nothing.
 """
 
 import argparse
@@ -26,7 +27,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from mutants import mutants_of
-from reviewed import reviewed
+from reviewed import place_of, reviewed
 
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = ROOT / "tests" / "check"
@@ -37,6 +38,13 @@ _Noreturn void __real__exit(int status);
 _Noreturn void __wrap__exit(int status);
 void __wrap__exit(int status) { __gcov_dump(); __real__exit(status); }
 """
+# The first case that fails ends a test.
+STOPPED = """
+#include <unistd.h>
+void __wrap__ck_assert_failed(void);
+void __wrap__ck_assert_failed(void) { _exit(1); }
+"""
+STOP = "-Wl,--wrap=_ck_assert_failed"
 COMPILE = ["gcc", "-std=gnu11", f"-I{ROOT}/lib", f"-I{ROOT}/tests/check", "-c"]
 LINK = ["-lcheck", "-lsubunit", "-lrt", "-lmpfr", "-lgmp", "-lpthread", "-lm"]
 # What is passed in another's place is of its type, and what is called in another's place is there.
@@ -46,15 +54,17 @@ ORDER = ["evidence", "mix", "hull", "separator", "bound", "simplex", "zone", "qu
          "cell", "point", "gradient", "adjoint", "behind", "evaluate", "identity", "factor", "near", "near_step", "near_sum",
          "steps", "statement", "tape"]
 IN_PROCESS = "-Wl,--wrap=leave,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free"
-# The tests: their files, words for them, options of the linker.
+# The tests: their files, options of the linker, words for them; and, where they draw, those for more. Those of near values are asked of
+# the kernel's own files with the rest.
 PROGRAMS = {
-    "evidence": (["test_evidence.c"], [], []),
-    "lines": (["test_lines.c", "forge_tape_draw.c", "forge_tape_judge.c"], [], [IN_PROCESS]),
-    "forge": ([f"forge_tape{part}.c" for part in ("", "_draw", "_evidence", "_judge", "_truth")], ["400", "3"],
-              [IN_PROCESS]),
-    "near": (["test_near.c", "small_world.c"], [], []),
-    "sizes": (["test_sizes.c", "small_world.c"], [], []),
-    "places": (["test_places.c", "small_world.c"], [], []),
+    "evidence": (["test_evidence.c"], [], [], None),
+    "lines": (["test_lines.c", "forge_tape_draw.c", "forge_tape_judge.c"], [IN_PROCESS], [], None),
+    "forge": ([f"forge_tape{part}.c" for part in ("", "_draw", "_evidence", "_judge", "_truth")], [IN_PROCESS], ["400", "3"], ["2000", "4"]),
+    "near": (["test_near.c", "small_world.c"], [], [], None),
+    "sizes": (["test_sizes.c", "small_world.c"], [], [], None),
+    "steps": (["test_steps.c", "small_world.c", "forge_tape_judge.c"], [IN_PROCESS], [], None),
+    "differences": (["test_differences.c", "small_world.c", "forge_tape_judge.c"], [IN_PROCESS], ["100"], ["400"]),
+    "places": (["test_places.c", "small_world.c"], [], ["150"], ["1500"]),
 }
 
 
@@ -63,6 +73,10 @@ def sources():
     text = (ROOT / "lib/check/meson.build").read_text()
     lists = [re.search(name + r"_sources = files\((.*?)\n\)", text, re.S)[1] for name in ("kernel", "smooth")]
     return re.findall(r"'([^']+)'", "".join(lists))
+
+
+def path_of(file):
+    return next(name for name in sources() if Path(name).stem == file and not name.startswith("base/"))
 
 
 def object_of(name):
@@ -94,11 +108,12 @@ class Lines:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.of = {test: self.known(test, *what) for test, what in PROGRAMS.items()}
 
-    def known(self, test, files, words, options):
+    def known(self, test, files, options, few, many):
+        words = many or few
         kept, code = self.folder / f"{test}.json", code_of(*files)
         told = json.loads(kept.read_text()) if kept.exists() else {}
         if told.get("code") != code:
-            told = {"code": code, "lines": self.count(files, words, options)}
+            told = {"code": code, "lines": self.count(files, options, words)}
             kept.write_text(json.dumps(told))
         return {name: {int(line): run for line, run in lines.items()} for name, lines in told["lines"].items()}
 
@@ -108,7 +123,7 @@ class Lines:
         for name in self.names:
             subprocess.run([*COMPILE, "-O0", "--coverage", "-o", object_of(name), str(ROOT / "lib/check" / name)], cwd=self.folder, check=True)
 
-    def count(self, files, words, options):
+    def count(self, files, options, words):
         if not self.built:
             self.build()
         for old in self.folder.glob("*.gcda"):
@@ -136,11 +151,13 @@ class Lines:
 class Kernel:
     """The kernel and its tests, compiled as they are, in a folder."""
 
-    def __init__(self, folder):
-        self.folder, self.names = folder, sources()
+    def __init__(self, folder, whole, few):
+        self.folder, self.names, self.whole, self.optimized = folder, sources(), whole, {}
         (folder / "objects").mkdir(parents=True, exist_ok=True)
+        (folder / "stopped.c").write_text(STOPPED)
+        self.compile(folder / "stopped.c", folder / "objects" / "stopped.o")
         for path in [*(ROOT / "lib/check" / name for name in self.names),
-                     *dict.fromkeys(TESTS / file for files, _, _ in PROGRAMS.values() for file in files)]:
+                     *dict.fromkeys(TESTS / file for files, *_ in PROGRAMS.values() for file in files)]:
             self.keep(path)
         self.seconds = {}
         for test in PROGRAMS:
@@ -148,7 +165,7 @@ class Kernel:
             if not self.passes(test, None, folder, 600):
                 sys.exit(f"{test} fails on the kernel as it is")
             self.seconds[test] = seconds_of_children() - used
-        self.order, self.lines, self.lock = sorted(PROGRAMS, key=self.seconds.get), Lines(folder, self.names), threading.Lock()
+        self.kills, self.lines, self.lock = Counter(), None if few else Lines(folder, self.names), threading.Lock()
 
     def keep(self, path):
         """Its object, compiled anew where the code is another."""
@@ -166,10 +183,11 @@ class Kernel:
 
     def passes(self, test, changed, room, seconds):
         """changed: (name of a file, its object) or None. What does not end in time fails."""
-        files, words, options = PROGRAMS[test]
+        files, options, few, many = PROGRAMS[test]
+        words = many if self.whole and many else few
         objects = [str(self.folder / "objects" / object_of(name)) for name in self.names if changed is None or name != changed[0]]
         program = room / f"test_{test}"
-        subprocess.run(["gcc", "-o", str(program), *options, *(str(self.folder / "objects" / object_of(f)) for f in files),
+        subprocess.run(["gcc", "-o", str(program), STOP, str(self.folder / "objects/stopped.o"), *options, *(str(self.folder / "objects" / object_of(f)) for f in files),
                         *objects, *([str(changed[1])] if changed else []), *LINK], check=True)
         run = subprocess.Popen([str(program), *words], preexec_fn=lambda: limits(seconds), stdout=subprocess.DEVNULL,
                                stderr=subprocess.DEVNULL, cwd=room, start_new_session=True)
@@ -179,32 +197,44 @@ class Kernel:
             os.killpg(run.pid, signal.SIGKILL)
             return run.wait() == 0
 
+    def order(self, name):
+        """By kills a second in this file, each having one to begin with: quick tests first."""
+        others = () if self.whole or not name.startswith("kernel/") else ("near", "sizes")
+        return sorted(set(PROGRAMS) - set(others), key=lambda test: -(1 + self.kills[name, test]) / (0.1 + self.seconds[test]))
+
     def outcome(self, name, text, lines, room):
         """Of the file with that text, other than it was in these lines: what notices it, "" for nothing; None: it does not compile."""
         changed, out = room / Path(name).name, room / "changed.o"
         changed.write_text(text)
         if not self.compile(changed, out):
             return None
-        for test in self.order:
-            if self.lines.enters(test, name, *lines) and not self.passes(test, (name, out), room, 2 + int(10 * self.seconds[test])):
+        for test in self.order(name):
+            if (self.lines is None or self.lines.enters(test, name, *lines)) and not self.passes(test, (name, out), room, 1 + int(5 * self.seconds[test])):
+                self.kills[name, test] += 1
                 return test
         return "same code" if self.same(name, changed, room) else ""
 
     def same(self, name, changed, room):
         """Is optimized code the same?"""
-        whole, other = room / "whole.o", room / "other.o"
         original = room / "original" / Path(name).name
-        original.parent.mkdir(exist_ok=True)
-        original.write_text((ROOT / "lib/check" / name).read_text())
-        both = [self.compile(original, whole, ["-O2"]), self.compile(changed, other, ["-O2"])]
-        for path in (whole, other):
-            subprocess.run(["objcopy", "--strip-debug", "--remove-section=.comment", str(path)], check=True)
-        stem = [subprocess.run(["objdump", "-drs", str(p)], capture_output=True, text=True).stdout.split("\n", 3)[-1] for p in (whole, other)]
-        return all(both) and stem[0] == stem[1]
+        if not original.exists() or original.read_text() != (ROOT / "lib/check" / name).read_text():
+            original.parent.mkdir(exist_ok=True)
+            original.write_text((ROOT / "lib/check" / name).read_text())
+            self.optimized.pop(original, None)
+        if original not in self.optimized:
+            self.optimized[original] = self.code(original)
+        return self.optimized[original] == self.code(changed)
+
+    def code(self, source):
+        out = source.with_suffix(".optimized.o")
+        if not self.compile(source, out, ["-O2"]):
+            return None
+        subprocess.run(["objcopy", "--strip-debug", "--remove-section=.comment", str(out)], check=True)
+        return subprocess.run(["objdump", "-drs", str(out)], capture_output=True, text=True).stdout.split("\n", 3)[-1]
 
 
 class Results:
-    """What became of each change, by its file, its line before and after, and how many such changes stand before it."""
+    """What became of each change, by its file, its place and its line before and after."""
 
     def __init__(self, path, again):
         self.path = path
@@ -222,12 +252,11 @@ class Results:
 
 
 def keyed(name, source):
-    """Each change with its key."""
-    seen = Counter()
+    """Each change with its key; of several that make the same of a line, the first."""
+    changes = {}
     for mutant in mutants_of(name, source, swaps=True):
-        key = (name, mutant.operator, *mutant.change(source))
-        seen[key] += 1
-        yield (*key, seen[key]), mutant
+        changes.setdefault((name, *place_of(mutant, source)), mutant)
+    return list(changes.items())
 
 
 def judge(kernel, results, key, mutant, source, folder):
@@ -248,13 +277,13 @@ def report(name, changes, results, argued, source):
             what = "not asked"
         elif by == "invalid":
             what = by
-        elif by == "same code" or (f"lib/check/{name}", key[2], key[3]) in argued and by == "":
+        elif by == "same code" or (f"lib/check/{name}", *key[1:]) in argued and by == "":
             what = "argued"
         else:
             what = "open" if by == "" else "noticed"
         counts[what] += 1
         if what == "open":
-            print(f"{name}:{mutant.line(source)}: {mutant.operator}\n- {key[2]}\n+ {key[3]}")
+            print(f"{name}:{mutant.line(source)}: {mutant.operator}\n@ {key[1]}{'' if key[2] == 1 else f' {key[2]}'}\n- {key[3]}\n+ {key[4]}")
     valid = sum(counts.values()) - counts["invalid"]
     print(f"{name}: {valid} changes, {counts['noticed']} noticed, {counts['argued']} argued, {counts['open']} open"
           + (f", {counts['not asked']} not asked" if counts["not asked"] else ""), flush=True)
@@ -268,14 +297,15 @@ def main():
     parser.add_argument("--jobs", type=int, default=1, help="changes at once (1)")
     parser.add_argument("--again", action="store_true", help="forget earlier results")
     parser.add_argument("--open", action="store_true", help="ask again what nothing noticed")
+    parser.add_argument("--whole", action="store_true", help="tests draw all that they draw")
     parser.add_argument("--report", action="store_true", help="ask nothing: what is known")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     results = Results(options.folder / "results", options.again)
-    kernel, argued, left = None if options.report else Kernel(options.folder), reviewed(), 0
-    for name in [f"kernel/{file}.c" for file in options.file or ORDER]:
+    kernel, argued, left = None if options.report else Kernel(options.folder, options.whole, options.open), reviewed(), 0
+    for name in map(path_of, options.file or ORDER):
         source = (ROOT / "lib/check" / name).read_text()
-        changes = list(keyed(name, source))
+        changes = keyed(name, source)
         asked = [(key, mutant) for key, mutant in changes if kernel is not None and
                  (key not in results.known or options.open and results.known[key] == "")]
         with ThreadPoolExecutor(options.jobs) as pool:

@@ -26,7 +26,7 @@ from pathlib import Path
 
 from mutants import mutants_of
 from probes import Probes, function_at
-from reviewed import reviewed
+from reviewed import place_of, reviewed
 
 ROOT = Path(__file__).resolve().parents[2]
 # The files of a room (a pattern of their names), and tests by the beginnings of their names: those likely to notice first. The
@@ -268,7 +268,7 @@ def plant(copy, tests, mutant, known):
     """What becomes of the mutant, and by which test."""
     path = copy.source / mutant.path
     source = path.read_text()
-    if (mutant.path, *mutant.change(source)) in known:
+    if (mutant.path, *place_of(mutant, source)) in known:
         return "equivalent", "reviewed"
     before = copy.object(mutant.path)
     try:

@@ -10,7 +10,7 @@
 #include "session/gradient.h"
 #include "session/twins.h"
 #include "session/vague.h"
-#include "trace/sieve.h"
+#include "trace/certify/sieve.h"
 
 #include <math.h>
 

@@ -7,8 +7,8 @@
 #include "../draw.h"
 #include "../network/models.h"
 #include "network/graph/build.h"
-#include "trace/sieve_entries.h"
-#include "trace/sieve_normalize.h"
+#include "trace/certify/sieve_entries.h"
+#include "trace/certify/sieve_normalize.h"
 
 #include <float.h>
 #include <math.h>

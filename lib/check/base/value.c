@@ -91,6 +91,12 @@ interval_zero(const interval *x)
 }
 
 bool
+interval_open(const interval *x)
+{
+  return !interval_zero(x) && mpq_sgn(&x->lo) <= 0 && mpq_sgn(&x->hi) >= 0;
+}
+
+bool
 zeros(const rational *x, size_t n)
 {
   size_t i = 0;
@@ -363,7 +369,7 @@ interval_round(interval *y)
 int
 interval_sign(const interval *x, const char *what)
 {
-  if (mpq_sgn(&x->lo) > 0 || mpq_sgn(&x->hi) < 0 || interval_zero(x))
+  if (!interval_open(x))
     return mpq_sgn(&x->lo);
   leave(UNDECIDED, "cannot decide %s with intervals of %d bits", what, MAX_BITS);
 }

@@ -32,6 +32,7 @@ interval *intervals(size_t n); /* n zeros; freed by intervals_free */
 void intervals_free(interval *x, size_t n);
 bool interval_exact(const interval *x);     /* are its ends one number? */
 bool interval_zero(const interval *x);      /* exactly */
+bool interval_open(const interval *x);      /* does it hold 0, and other numbers? */
 bool zeros(const rational *x, size_t n);    /* are all 0? */
 bool all_zero(const interval *x, size_t n); /* are all 0 exactly? */
 /* y += a x; y is not made canonical, which would cost more than the rest. */

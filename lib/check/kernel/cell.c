@@ -62,7 +62,7 @@ piece_degree(cell *c, const point *p, size_t s, size_t e, bool tree)
       kink_row(p, c->slope, c, k, 0, 0, true);
       c->flat[k] = zeros(p->net->gradient, p->net->n_wrt);
     }
-    if (c->flat[k] || c->side[k] == 0)
+    if (c->side[k] == 0)
       return c->flat[k] ? 0 : 2;
   }
   if (i == 0 && t.by.w != NULL && (t.by.w->wrt || mpq_sgn(&t.by.w->value[t.by.at]) != 0))
@@ -135,8 +135,8 @@ settle_sums(cell *c, const point *p, size_t s, size_t sample)
   free(known);
 }
 
-/* The degree of an entry of a line, which all its entries share. One that is alone in a NORMALIZE step's line is its
- * own mean, and constant. */
+/* The degree of an entry of a line, which all its entries share. One that is alone in its line is its own mean, or the whole of its
+ * exponentials, and constant. */
 static uint8_t
 line_degree(const cell *c, const point *p, size_t s, size_t e)
 {
@@ -144,7 +144,7 @@ line_degree(const cell *c, const point *p, size_t s, size_t e)
   size_t n = line_length(p, st), first = line_entry(p, st, e, 0);
   if (first < e)
     return c->degree[s][first];
-  for (size_t i = st->kind == NORMALIZE && n == 1; i < n; i++) {
+  for (size_t i = n == 1; i < n; i++) {
     size_t at = line_entry(p, st, e, i);
     if (term_degree(c, p, st, term_at(p, st, at, 0), at) > 0)
       return 2;

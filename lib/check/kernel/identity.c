@@ -222,7 +222,7 @@ static bool
 is_turned(const point *p, const step *st, size_t e)
 {
   source x = st->turned ? term_at(p, st, e, 0).x : (source){NONE, 0};
-  return x.step < PADDING && same_as(p, x.step, entry_of(p, x, e)) % 2 == 0 && !left_out(p, x, e);
+  return x.step < PADDING && same_as(p, x.step, entry_of(p, x, e)) % 2 == 0;
 }
 
 /* The only term of a sum, the others being padding, if nothing multiplies it: where nothing is scattered to, say. Else a constant. */

@@ -18,15 +18,13 @@ same_pieces(const step *st, const factor *by, size_t j)
   return mpq_equal(&left[0], &right[0]) && mpq_equal(slope, &right[1]) && mpq_equal(&left[2], &right[2]);
 }
 
-/* An argument that may be at a kink at 0, and cancels but for a root, is 0. */
+/* An argument that may be 0, and cancels but for a root, is 0. (What is not exact is a smooth step's, of which there are rules.) */
 static void
-settle_zero(point *p, const step *st, size_t e, size_t kink)
+settle_zero(point *p, const step *st, size_t e)
 {
-  const source x = term_at(p, st, e, 0).x;
-  const interval *value = argument(p, st, e);
+  const source x = read_by(p, st, e);
   size_t at = entry_of(p, x, e);
-  if (mpq_sgn(&st->at[kink]) == 0 && !interval_exact(value) && mpq_sgn(&value->lo) <= 0 && mpq_sgn(&value->hi) >= 0
-      && p->net->smooth->cancels(p, x.step, at, at))
+  if (interval_open(argument(p, st, e)) && p->net->smooth->cancels(p, x.step, at, at))
     p->y[x.step][at] = &exactly_zero;
 }
 
@@ -41,12 +39,12 @@ locate(point *p, size_t s, size_t e)
   for (size_t j = 0; j < st->n_kinks; j++) {
     if (same_pieces(st, &by, j))
       continue;
-    settle_zero(p, st, e, j);
+    settle_zero(p, st, e);
     interval_set(&left, &st->at[j], &st->at[j]);
     interval_set(&right, &argument(p, st, e)->lo, &argument(p, st, e)->hi);
     interval_add(&right, &left, &minus_one);
-    bool open = !interval_exact(&right) && mpq_sgn(&right.lo) <= 0 && mpq_sgn(&right.hi) >= 0;
-    int sign = open && mpq_sgn(&st->at[j]) == 0 ? p->net->smooth->sign_by_size(p, x.step, entry_of(p, x, e)) : 0;
+    bool of_x = interval_open(&right) && mpq_sgn(&st->at[j]) == 0;
+    int sign = of_x ? p->net->smooth->sign_by_size(p, x.step, entry_of(p, x, e)) : 0;
     sign = sign != 0 ? sign : interval_sign(&right, "whether an argument is at a kink");
     if (sign < 0)
       return j;
@@ -193,8 +191,6 @@ exact_places(point *p)
       else
         p->place[s][e] = st->kind == WINDOW ? exact_window(p, s, e) : locate(p, s, e);
   }
-  for (size_t b = 0; b < p->net->apart; b++)
-    identities_forget(p, b);
 }
 
 void

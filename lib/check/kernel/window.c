@@ -52,9 +52,11 @@ static const char *const operators[N_TIE_RULES] = {"GlobalMaxPool", "MaxPool",  
 static size_t
 rule_of(const point *p, size_t s)
 {
+  const char *op = network_rule(p->net->steps[s].op);
   size_t i = 0;
-  while (i + 1 < N_TIE_RULES && strcmp(operators[i], network_rule(p->net->steps[s].op)) != 0)
+  while (i < N_TIE_RULES && strcmp(operators[i], op) != 0)
     i++;
+  expect(i < N_TIE_RULES, "windows of %s, which has no tie rule", op);
   return i;
 }
 
@@ -93,7 +95,7 @@ largest(const point *p, const step *st, size_t e, const bool *among)
   return best;
 }
 
-/* Is an entry equal to the largest? */
+/* Is an entry equal to the largest? (What is not exact is a smooth step's, of which there are rules.) */
 static bool
 is_tied(const point *p, size_t s, size_t e, size_t best)
 {
@@ -104,7 +106,7 @@ is_tied(const point *p, size_t s, size_t e, size_t best)
     return false;
   if (interval_exact(x) && interval_exact(y))
     return true;
-  if (p->net->smooth != NULL && p->net->smooth->cancels(p, s, e, best))
+  if (p->net->smooth->cancels(p, s, e, best))
     return true;
   leave(UNDECIDED, "cannot tell two entries of a window apart with intervals of %d bits", MAX_BITS);
 }
@@ -120,7 +122,6 @@ add_option(const point *p, touch *t, size_t e)
     t->at = grow(t->at, t->n, sizeof *t->at);
     t->tied = grow(t->tied, t->n, sizeof *t->tied);
     t->at[o] = e;
-    t->tied[o] = 0;
     t->n++;
   }
   t->tied[o]++;
@@ -256,7 +257,7 @@ side_sign(const point *p, const cell *c, const motion *d, size_t k, size_t o)
   interval_add(&x, tangent_at(d, t->from, t->at[side]), c->side[k] < 0 ? &minus_one : &plus_one);
   if (is_window(t))
     interval_add(&x, tangent_at(d, t->from, t->at[o]), &minus_one);
-  if (!interval_exact(&x) && mpq_sgn(&x.lo) <= 0 && mpq_sgn(&x.hi) >= 0 && rests(p, c, k, o))
+  if (interval_open(&x) && rests(p, c, k, o))
     return 0;
   return interval_sign(&x, kink(p, k).text);
 }
@@ -289,7 +290,7 @@ must_move(const point *p, const cell *c, const bool *moved, bool may_rest)
     for (size_t o = 0; o < p->touched[k].n; o++) {
       if (moved[p->touched[k].slope + o] || asks_nothing(p, c, k, o) || (may_rest && rests(p, c, k, o)))
         continue;
-      require(!may_rest || c->side[k] != 0, "%s does not rest, and what AD does gives it no side", kink(p, k).text);
+      require(c->side[k] != 0, "%s does not rest, and what AD does gives it no side", kink(p, k).text);
       require(false, "no direction moves %s", kink(p, k).text);
     }
 }

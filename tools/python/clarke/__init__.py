@@ -6,11 +6,11 @@
     answer = clarke.audit("run/")
 """
 from .answer import Answer, Audited, Failed, Stepped, audit, step
-from .derive import derive
+from .derivation import derive
 from .derived import Derived
-from .monitor import monitor, summary
+from .watching import monitor, summary
 from .optimizers import DINAdam, INNAprop, INNApropReleased
-from .recorder import record
+from .recording.recorder import record
 from .refused import Refused
 from .sweeps import Swept, sweep
 from .touched import Touched

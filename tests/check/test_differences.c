@@ -1,0 +1,316 @@
+/* What moves when parameters do: tangents, gradients and degrees of drawn small networks, beside differences of naive values. */
+#include "../suite.h"
+#include "check/kernel/adjoint.h"
+#include "check/kernel/cell.h"
+#include "check/kernel/gradient.h"
+#include "check/kernel/place.h"
+#include "forge_tape_judge.h"
+#include "small_world.h"
+
+#include <mpfr.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOVED = 500, CLOSE = 100, GRADIENTS = 8 };
+static uint64_t worlds = 400;
+
+/* By entry: what it was, and how it differs from that when weights have moved by 2^-MOVED times what `move` has then, times 2^MOVED. */
+typedef struct {
+  world w;
+  rational before[MOST_STEPS][MOST_ENTRIES], change[MOST_STEPS][MOST_ENTRIES];
+  size_t told, gradients;
+} moved;
+
+static struct {
+  size_t touched, flat, tangents, gradients, constants, losses, adjoints;
+} all;
+
+static void
+change_by(rational *y, const rational *after, const rational *before)
+{
+  mpq_sub(y, after, before);
+  mpq_mul_2exp(y, y, MOVED);
+}
+
+static void
+move_world(moved *m, uint64_t seed)
+{
+  world *w = &m->w;
+  tensor *t = &w->w[0];
+
+  world_draw(w, seed);
+  rational *at = rationals(t->count);
+  for (size_t i = 0; i < t->count; i++)
+    mpq_set(&at[i], &t->value[i]);
+  for (size_t i = 0; i < MOST_STEPS * MOST_ENTRIES; i++) {
+    m->before[i / MOST_ENTRIES][i % MOST_ENTRIES] = rational_zero();
+    m->change[i / MOST_ENTRIES][i % MOST_ENTRIES] = rational_zero();
+    mpq_set(&m->before[i / MOST_ENTRIES][i % MOST_ENTRIES], &w->y[i / MOST_ENTRIES][i % MOST_ENTRIES]);
+  }
+  world_move(w);
+  world_values(w);
+  w->net.n_wrt = t->count;
+  w->net.move = t->move = rationals(t->count);
+  w->net.gradient = t->gradient = rationals(t->count);
+  for (size_t i = 0; i < t->count; i++) {
+    change_by(&t->move[i], &t->value[i], &at[i]);
+    mpq_set(&t->value[i], &at[i]);
+  }
+  for (size_t i = 0; i < MOST_STEPS * MOST_ENTRIES; i++) {
+    rational *y = &m->change[i / MOST_ENTRIES][i % MOST_ENTRIES];
+    change_by(y, &w->y[i / MOST_ENTRIES][i % MOST_ENTRIES], &m->before[i / MOST_ENTRIES][i % MOST_ENTRIES]);
+  }
+}
+
+/* Are the two within 2^-CLOSE, or so much of b? */
+static bool
+close_to(const rational *a, const rational *b)
+{
+  RATIONAL(off);
+  RATIONAL(most);
+
+  mpq_sub(&off, a, b);
+  mpq_abs(&off, &off);
+  mpq_abs(&most, b);
+  mpq_add(&most, &most, &plus_one);
+  mpq_div_2exp(&most, &most, CLOSE);
+  return mpq_cmp(&off, &most) <= 0;
+}
+
+static bool
+holds(const interval *x, const rational *y)
+{
+  return (mpq_cmp(&x->lo, y) <= 0 || close_to(&x->lo, y)) && (mpq_cmp(y, &x->hi) <= 0 || close_to(&x->hi, y));
+}
+
+/* The side on which the argument is after the move, or the option that is largest. What does not move has any. */
+static int
+side_of(const moved *m, const touch *t)
+{
+  int best = 0;
+
+  if (t->n == 1)
+    return mpq_sgn(&m->change[t->from][t->at[0]]) < 0 ? -1 : 1;
+  for (size_t o = 1; o < t->n; o++)
+    if (mpq_cmp(&m->w.y[t->from][t->at[o]], &m->w.y[t->from][t->at[best]]) > 0)
+      best = (int)o;
+  return best + 1;
+}
+
+/* The gradient of an entry, as that of a kink's argument: does it say what the entry changes by? It is rational where nothing is rounded. */
+static void
+expect_gradient(moved *m, const cell *c, size_t s, size_t e)
+{
+  point p = m->w.p;
+  size_t at = e;
+  RATIONAL(sum);
+  RATIONAL(q);
+
+  p.touched = calloc(p.n_touched + 1, sizeof *p.touched);
+  memcpy(p.touched, m->w.p.touched, p.n_touched * sizeof *p.touched);
+  p.touched[p.n_touched] = (touch){.step = s, .entry = e, .from = s, .n = 1, .at = &at};
+  if (!kink_gradient(&p, c->slope, c, p.n_touched, 0, 0, false)) {
+    ck_assert_msg(m->w.rounded[s], "step %zu, entry %zu has no gradient", s, e);
+    return;
+  }
+  for (size_t i = 0; i < p.net->n_wrt; i++) {
+    mpq_mul(&q, &p.net->gradient[i], &p.net->move[i]);
+    mpq_add(&sum, &sum, &q);
+  }
+  ck_assert_msg(close_to(&sum, &m->change[s][e]), "step %zu, entry %zu: gradient", s, e);
+  all.gradients++;
+}
+
+/* ---- The loss, of the last step's entries */
+
+static void
+set_loss(world *w, bool squares)
+{
+  network *net = &w->net;
+  const step *last = &net->steps[net->n_steps - 1];
+  tensor *y = calloc(1, sizeof *y);
+
+  net->output = net->n_steps - 1;
+  net->n_outputs = last->n;
+  net->map = calloc(last->n, sizeof *net->map);
+  for (size_t i = 0; i < last->n; i++)
+    net->map[i] = last->n - 1 - i;
+  *y = (tensor){.count = last->n * net->batch, .value = rationals(last->n * net->batch)};
+  for (size_t i = 0; i < y->count; i++)
+    mpq_set_si(&y->value[i], (long)i - 3, 2);
+  for (size_t i = 0; i < y->count; i++)
+    mpq_canonicalize(&y->value[i]);
+  w->p.loss = squares ? LOSS_MSE : LOSS_SUM;
+  w->p.target = y;
+}
+
+/* What the loss changes by where the output does; of a mean of squares times their number. */
+static void
+loss_change(const moved *m, rational *sum)
+{
+  const network *net = &m->w.net;
+  RATIONAL(q);
+
+  mpq_set(sum, &zero);
+  for (size_t b = 0; b < net->batch; b++)
+    for (size_t i = 0; i < net->n_outputs; i++) {
+      const size_t e = net->map[i] * net->batch + b;
+      if (m->w.p.loss == LOSS_MSE) {
+        mpq_sub(&q, &m->before[net->output][e], &m->w.p.target->value[b * net->n_outputs + i]);
+        mpq_add(&q, &q, &q);
+      } else
+        mpq_set(&q, &plus_one);
+      mpq_mul(&q, &q, &m->change[net->output][e]);
+      mpq_add(sum, sum, &q);
+    }
+}
+
+static void
+times(interval *x, size_t n)
+{
+  RATIONAL(q);
+
+  mpq_set_ui(&q, n, 1);
+  mpq_mul(&x->lo, &x->lo, &q);
+  mpq_mul(&x->hi, &x->hi, &q);
+}
+
+/* Along the move, and by the gradient where it is rational. */
+static void
+expect_loss(moved *m, const cell *c, const motion *d)
+{
+  const network *net = &m->w.net;
+  const size_t n = m->w.p.loss == LOSS_MSE ? net->n_outputs * net->batch : 1;
+  RATIONAL(change);
+  INTERVAL(t);
+  RATIONAL(q);
+
+  loss_change(m, &change);
+  tangent_loss(&t, d);
+  times(&t, n);
+  ck_assert_msg(holds(&t, &change), "the loss's tangent");
+  all.losses++;
+  if (m->w.rounded[net->output])
+    return;
+  loss_gradient(&m->w.p, c->slope, c, false);
+  mpq_set(&t.hi, &zero);
+  for (size_t i = 0; i < net->n_wrt; i++) {
+    mpq_mul(&q, &net->gradient[i], &net->move[i]);
+    mpq_add(&t.hi, &t.hi, &q);
+  }
+  mpq_set(&t.lo, &t.hi);
+  times(&t, n);
+  ck_assert_msg(holds(&t, &change), "the loss's gradient");
+}
+
+/* ---- Adjoints */
+
+/* The derivative of the loss by the output of touched kink k, which alone is moved: under the sides that what is behind it takes, and among those
+ * of all. */
+static void
+expect_adjoint(moved *m, size_t k)
+{
+  world *w = &m->w;
+  const point *p = &w->p;
+  const touch *t = &p->touched[k];
+  bool *needed = calloc(w->net.batch, sizeof *needed);
+  RATIONAL(change);
+
+  for (size_t i = 0; i < MOST_STEPS * MOST_ENTRIES; i++)
+    mpq_set(&w->y[i / MOST_ENTRIES][i % MOST_ENTRIES], &m->before[i / MOST_ENTRIES][i % MOST_ENTRIES]);
+  mpq_div_2exp(&change, &plus_one, MOVED);
+  mpq_add(&w->y[t->step][t->entry], &w->y[t->step][t->entry], &change);
+  world_values_from(w, t->step + 1);
+  for (size_t i = 0; i < MOST_STEPS * MOST_ENTRIES; i++)
+    change_by(&m->change[i / MOST_ENTRIES][i % MOST_ENTRIES], &w->y[i / MOST_ENTRIES][i % MOST_ENTRIES],
+              &m->before[i / MOST_ENTRIES][i % MOST_ENTRIES]);
+  loss_change(m, &change);
+  cell c = cell_new(p);
+  for (size_t i = 0; i < p->n_touched; i++)
+    c.side[i] = side_of(m, &p->touched[i]);
+  cell_settle(&c, p, false);
+  needed[t->entry % w->net.batch] = true;
+  const interval *one = adjoints(p, c.slope, needed), *any = adjoints(p, NULL, needed);
+  ck_assert_msg(holds(&one[k], &change), "adjoint of touched kink %zu", k);
+  ck_assert_msg(holds(&any[k], &change), "adjoint of touched kink %zu under any sides", k);
+  for (size_t i = 0; i < p->n_touched; i++)
+    ck_assert(needed[p->touched[i].entry % w->net.batch] || interval_zero(&one[i]));
+  all.adjoints++;
+}
+
+/* Steps move what is before them in their line, or another sample; and windows alone their options'. */
+static bool
+has_adjoints(const point *p)
+{
+  bool all_linked = true;
+
+  for (size_t s = 0; s < p->net->n_steps; s++)
+    all_linked = all_linked && (p->net->steps[s].kind != NORMALIZE || !p->net->steps[s].varies);
+  return all_linked;
+}
+
+static void
+compare(void *of)
+{
+  moved *m = calloc(1, sizeof *m);
+  const uint64_t seed = *(const uint64_t *)of;
+  const point *p = &m->w.p;
+
+  mpfr_free_cache(); /* of memory that is gone */
+  session_set_bits(512);
+  move_world(m, seed);
+  set_loss(&m->w, seed % 2 == 0);
+  point_evaluate(&m->w.p);
+  cell c = cell_new(p);
+  for (size_t k = 0; k < p->n_touched; k++)
+    c.side[k] = side_of(m, &p->touched[k]);
+  cell_settle(&c, p, false);
+  motion d = tangents(p, c.slope);
+  for (size_t s = 0; s < p->net->n_steps; s++)
+    for (size_t e = 0; e < entries(p, s); e++) {
+      ck_assert_msg(holds(tangent_at(&d, s, e), &m->change[s][e]), "step %zu, entry %zu: tangent", s, e);
+      ck_assert_msg(c.degree[s][e] > 0 || close_to(&m->change[s][e], &zero), "step %zu, entry %zu is no constant", s, e);
+      all.constants += c.degree[s][e] == 0 && s > 0;
+      all.tangents++;
+    }
+  all.touched += p->n_touched;
+  for (size_t k = 0; k < p->n_touched; k++)
+    for (size_t o = 0; o < p->touched[k].n && c.flat[k]; o++, all.flat++)
+      ck_assert(close_to(&m->change[p->touched[k].from][p->touched[k].at[o]], &zero));
+  expect_loss(m, &c, &d);
+  for (size_t i = 0, s = p->net->n_steps - 1; i < GRADIENTS; i++) {
+    expect_gradient(m, &c, s, i % entries(p, s));
+    s = i % 3 == 2 && s > 1 ? s - 1 : s;
+  }
+  for (size_t k = 0; k < p->n_touched && has_adjoints(p); k++)
+    if (p->net->steps[p->touched[k].step].varies)
+      expect_adjoint(m, k);
+}
+
+START_TEST(derivatives_are_what_differences_say)
+{
+  size_t open = 0;
+  const char *why;
+
+  for (uint64_t seed = 1; seed <= worlds; seed++) {
+    const outcome how = judge(compare, &seed, &why);
+    ck_assert_msg(how == VERIFIED || how == FAILED, "world %lu: %s", (unsigned long)seed, why);
+    open += how == FAILED;
+  }
+  ck_assert_uint_lt(open, worlds / 10);
+  ck_assert(all.touched > worlds / 4 && all.flat > worlds / 5 && all.constants > worlds);
+  ck_assert(all.tangents > 20 * worlds && all.gradients > worlds && all.losses > worlds / 2 && all.adjoints > worlds / 10);
+}
+END_TEST
+
+/* A number: of worlds. */
+int
+main(int argc, char **argv)
+{
+  TCase *tests = tests_of("differences");
+
+  if (argc > 1)
+    worlds = strtoull(argv[1], NULL, 10);
+  tcase_add_test(tests, derivatives_are_what_differences_say);
+  return run_tests();
+}
