@@ -5,6 +5,7 @@
 
 #include "base/verdict.h"
 #include "exact/rank.h"
+#include "audit/balance.h"
 #include "audit/enumerate.h"
 #include "audit/membership.h"
 #include "audit/obstacle.h"
@@ -73,8 +74,9 @@ typedef struct {
   clarke_obstacle obstacle; /* UNDECIDED */
   clarke_evidence evidence;
   size_t n_cells;
-  clarke_cell *cell;      /* AD: 1; MIX: 2^n_mixed; HULL: n_cells */
+  clarke_cell *cell;      /* AD: 1; MIX: 2^n_mixed; HULL, BALANCE: n_cells */
   mpq_t *weight;          /* HULL: by cell */
+  clarke_balance balance; /* BALANCE: the cells are one for each choice of its groups' */
   size_t n_mixed;
   size_t *mixed;          /* MIX: layers, with their lambda */
   mpq_t *lambda;

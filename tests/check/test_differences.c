@@ -11,18 +11,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOVED = 500, CLOSE = 100, GRADIENTS = 8 };
+enum { MOVED = 500, CLOSE = 200, GRADIENTS = 8 };
 static uint64_t worlds = 400;
 
 /* By entry: what it was, and how it differs from that when weights have moved by 2^-MOVED times what `move` has then, times 2^MOVED. */
 typedef struct {
   world w;
-  rational before[MOST_STEPS][MOST_ENTRIES], change[MOST_STEPS][MOST_ENTRIES];
+  rational before[MOST_STEPS][MOST_ENTRIES], change[MOST_STEPS][MOST_ENTRIES], each[MOST_WEIGHTS][MOST_STEPS][MOST_ENTRIES];
   size_t told, gradients;
 } moved;
 
 static struct {
-  size_t touched, flat, tangents, gradients, constants, losses, adjoints;
+  size_t touched, flat, tangents, gradients, constants, losses, adjoints, roots, lines;
 } all;
 
 static void
@@ -62,7 +62,7 @@ move_world(moved *m, uint64_t seed)
   }
 }
 
-/* Are the two within 2^-CLOSE, or so much of b? */
+/* Are the two within 2^-CLOSE, or so much of b? Intervals of few bits end in multiples of more. */
 static bool
 close_to(const rational *a, const rational *b)
 {
@@ -119,6 +119,64 @@ expect_gradient(moved *m, const cell *c, size_t s, size_t e)
   }
   ck_assert_msg(close_to(&sum, &m->change[s][e]), "step %zu, entry %zu: gradient", s, e);
   all.gradients++;
+}
+
+/* Where nothing is touched: what entries change by with each parameter alone, times 2^MOVED. */
+static void
+move_each(moved *m)
+{
+  tensor *t = &m->w.w[0];
+  RATIONAL(by);
+  RATIONAL(was);
+
+  mpq_div_2exp(&by, &plus_one, MOVED);
+  for (size_t i = 0; i < t->count; i++) {
+    mpq_set(&was, &t->value[i]);
+    mpq_add(&t->value[i], &t->value[i], &by);
+    world_values(&m->w);
+    mpq_set(&t->value[i], &was);
+    for (size_t k = 0; k < MOST_STEPS * MOST_ENTRIES; k++) {
+      m->each[i][k / MOST_ENTRIES][k % MOST_ENTRIES] = rational_zero();
+      change_by(&m->each[i][k / MOST_ENTRIES][k % MOST_ENTRIES], &m->w.y[k / MOST_ENTRIES][k % MOST_ENTRIES],
+                &m->before[k / MOST_ENTRIES][k % MOST_ENTRIES]);
+    }
+  }
+}
+
+static bool
+larger(const rational *a, const rational *b)
+{
+  RATIONAL(x);
+  RATIONAL(y);
+
+  mpq_abs(&x, a);
+  mpq_abs(&y, b);
+  return mpq_cmp(&x, &y) > 0;
+}
+
+/* A gradient up to a root is a positive multiple of the changes: what is largest in both stands at one place, and all in proportion. */
+static void
+expect_multiple(moved *m, const cell *c, size_t s, size_t e)
+{
+  point p = m->w.p;
+  touch one = {.step = s, .entry = e, .from = s, .n = 1, .at = &e};
+  size_t most = 0;
+  RATIONAL(left);
+  RATIONAL(right);
+
+  p.touched = &one;
+  if (!kink_gradient(&p, c->slope, c, 0, 0, 0, true))
+    return;
+  for (size_t i = 1; i < p.net->n_wrt; i++)
+    most = larger(&m->each[i][s][e], &m->each[most][s][e]) ? i : most;
+  ck_assert(mpq_sgn(&p.net->gradient[most]) == mpq_sgn(&m->each[most][s][e]) || close_to(&m->each[most][s][e], &zero));
+  for (size_t i = 0; i < p.net->n_wrt; i++) {
+    mpq_mul(&left, &p.net->gradient[i], &m->each[most][s][e]);
+    mpq_mul(&right, &p.net->gradient[most], &m->each[i][s][e]);
+    ck_assert_msg(close_to(&left, &right), "step %zu, entry %zu: gradient up to a root", s, e);
+  }
+  all.lines += p.net->steps[s].kind == NORMALIZE && mpq_sgn(&p.net->gradient[most]) != 0;
+  all.roots += m->w.rounded[s] && mpq_sgn(&p.net->gradient[most]) != 0;
 }
 
 /* ---- The loss, of the last step's entries */
@@ -186,6 +244,7 @@ expect_loss(moved *m, const cell *c, const motion *d)
   RATIONAL(q);
 
   loss_change(m, &change);
+  mpq_set(&t.lo, &change); /* what was there does not count */
   tangent_loss(&t, d);
   times(&t, n);
   ck_assert_msg(holds(&t, &change), "the loss's tangent");
@@ -257,7 +316,6 @@ compare(void *of)
   const point *p = &m->w.p;
 
   mpfr_free_cache(); /* of memory that is gone */
-  session_set_bits(512);
   move_world(m, seed);
   set_loss(&m->w, seed % 2 == 0);
   point_evaluate(&m->w.p);
@@ -269,6 +327,7 @@ compare(void *of)
   for (size_t s = 0; s < p->net->n_steps; s++)
     for (size_t e = 0; e < entries(p, s); e++) {
       ck_assert_msg(holds(tangent_at(&d, s, e), &m->change[s][e]), "step %zu, entry %zu: tangent", s, e);
+      ck_assert_msg(holds(value_at(p, s, e), &m->before[s][e]), "step %zu, entry %zu: value", s, e);
       ck_assert_msg(c.degree[s][e] > 0 || close_to(&m->change[s][e], &zero), "step %zu, entry %zu is no constant", s, e);
       all.constants += c.degree[s][e] == 0 && s > 0;
       all.tangents++;
@@ -282,6 +341,11 @@ compare(void *of)
     expect_gradient(m, &c, s, i % entries(p, s));
     s = i % 3 == 2 && s > 1 ? s - 1 : s;
   }
+  if (p->n_touched == 0)
+    move_each(m);
+  for (size_t s = 1; s < p->net->n_steps && p->n_touched == 0; s++)
+    for (size_t e = 0; e < entries(p, s) && e < 4; e++)
+      expect_multiple(m, &c, s, e);
   for (size_t k = 0; k < p->n_touched && has_adjoints(p); k++)
     if (p->net->steps[p->touched[k].step].varies)
       expect_adjoint(m, k);
@@ -299,6 +363,8 @@ START_TEST(derivatives_are_what_differences_say)
   }
   ck_assert_uint_lt(open, worlds / 10);
   ck_assert(all.touched > worlds / 4 && all.flat > worlds / 5 && all.constants > worlds);
+  ck_assert_uint_gt(all.roots, worlds / 2);
+  ck_assert_uint_gt(all.lines, worlds / 20);
   ck_assert(all.tangents > 20 * worlds && all.gradients > worlds && all.losses > worlds / 2 && all.adjoints > worlds / 10);
 }
 END_TEST

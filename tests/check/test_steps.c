@@ -1,7 +1,10 @@
 /* Steps by hand, one of a kind or two: where they have kinks, what their domains are, and what is prepared of them. */
 #include "../suite.h"
+#include "check/kernel/adjoint.h"
 #include "check/kernel/cell.h"
 #include "check/kernel/evaluate.h"
+#include "check/kernel/factor.h"
+#include "check/kernel/gradient.h"
 #include "check/kernel/identity.h"
 #include "check/kernel/place.h"
 #include "check/near/near.h"
@@ -9,6 +12,7 @@
 #include "forge_tape_judge.h"
 #include "small_world.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -489,6 +493,7 @@ START_TEST(few_values_are_needed)
   begin_window(&w, 3, 5, true);
   point_evaluate(&w.p);
   ck_assert(w.p.place[2][0] == 0 && w.p.y[1][0] == NULL && w.p.y[1][1] == NULL);
+  ck_assert(one_identity(&w.p, 2, 0, 1, 0));
   begin_window(&w, 3, 3, false);
   w.net.smooth = NULL;
   point_evaluate(&w.p);
@@ -874,18 +879,20 @@ begin_identities(world *w)
     st->factors[i] = (factor){&plus_one, &w->w[i >= 16], at[i]};
 }
 
-/* Two rows of factors, w0 and w5, w1 and w5, for each of two rows of sources, the first of which has no first place. */
+/* Two rows of factors, w0 and w5, w1 and w5, for each of four rows of sources, the first two of which have no first place. */
 static void
 add_told(world *w)
 {
-  static const size_t factors[] = {0, 1, 0, 1}, sources[] = {0, 0, 1, 1};
-  static const source x[] = {NO, {1, 1}, {1, 0}, {1, 1}};
-  step *st = add(w, LINEAR, 4, 2);
+  static const source x[] = {NO, {1, 1}, NO, {1, 0}, {1, 0}, {1, 1}, {1, 2}, {1, 1}};
+  step *st = add(w, LINEAR, 8, 2);
 
-  st->n_factors = st->n_sources = 4;
+  st->n_factors = 4;
+  st->n_sources = 8;
   memcpy(st->sources, x, sizeof x);
-  memcpy(st->factor_row, factors, sizeof factors);
-  memcpy(st->source_row, sources, sizeof sources);
+  for (size_t f = 0; f < 8; f++) {
+    st->factor_row[f] = f % 2;
+    st->source_row[f] = f / 2;
+  }
   for (size_t i = 0; i < 4; i++)
     st->factors[i] = (factor){&plus_one, &w->w[0], i % 2 == 1 ? 5 : i / 2};
 }
@@ -913,7 +920,7 @@ add_lines(world *w, kind k, size_t n, size_t length, const source *x)
 START_TEST(functions_have_numbers)
 {
   static const int wanted[MOST_STEPS][MOST_ENTRIES] = {
-    {1, 2, 3, 0}, {10, 11, 12, 10, 0, 13, 14, 15, 4, 1}, {20, 20, 21, 22}, {30, 31, 32, ANY}, {40, 10, ANY, 41, 42}, {10, 50, 51, 5, 0, 0},
+    {1, 2, 3, 0}, {10, 11, 12, 10, 0, 13, 14, 15, 4, 1}, {20, 20, 21, 21, 22, 23, 24, 25}, {30, 31, 32, ANY}, {40, 10, ANY, 41, 42}, {10, 50, 51, 5, 0, 0},
     {10, 11}, {60, 61, 60, 62, 63, 62}, {70, ANY, 0, 71, 72}, {80, 81, 80, 81, ANY, ANY, ALONE, ALONE}, {90, 90, 91, 0, 0, 0},
     {0, ALONE, ALONE}, {0, ALONE},
   };
@@ -944,6 +951,7 @@ START_TEST(functions_have_numbers)
   ck_assert_int_eq(one_identity_turned(&w.p, 5, 1, 5, 1), 1);
   ck_assert_int_eq(one_identity_turned(&w.p, 5, 1, 5, 2), 0);
   ck_assert_int_eq(one_identity_turned(&w.p, 0, 0, 5, 3), 0); /* of constants it is not told */
+  ck_assert_int_eq(one_identity_turned(&w.p, 0, 1, 0, 2), 0);
 }
 END_TEST
 
@@ -952,6 +960,7 @@ START_TEST(samples_together_have_numbers)
 {
   static const int wanted[MOST_STEPS][MOST_ENTRIES] = {
     {1, 2}, {10, 11, 12, 13}, {20, 21, 22, 23}, {ALONE, ALONE, ALONE, ALONE}, {0, 0, 0, 0}, {40, 40}, {ALONE, ALONE, ALONE, ALONE},
+    {50, 51, 50, 51, 52, 53, 52, 53},
   };
   world w;
 
@@ -970,8 +979,109 @@ START_TEST(samples_together_have_numbers)
   add_lines(&w, NORMALIZE, 2, 2, (const source[]){{3, 0}, {3, 0}});
   add_reading(&w, FUNCTION, 1, 1, (const source[]){{4, 0}})->of = F_COS;
   add_reading(&w, FUNCTION, 2, 1, (const source[]){{1, 0}, {1, 1}})->of = F_SIN;
+  add_lines(&w, SOFTMAX, 4, 2, (const source[]){{1, 0}, {1, 0}, {1, 1}, {1, 1}});
+  w.net.steps[7].stride = 2;
   point_evaluate(&w.p);
   expect_numbers(&w, wanted);
+}
+END_TEST
+
+/* Numbers of few functions and of many constants; of windows, be they of the same entries; of what is 0, but not exactly. */
+START_TEST(numbers_do_not_meet)
+{
+  static const int wanted[MOST_STEPS][MOST_ENTRIES] = {
+    {ALONE}, {1, 2, 3, 4, 5, 6}, {ALONE}, {0, 0}, {ALONE}, {ALONE, ALONE, ALONE}, {ALONE, ALONE}, {7, 0}, {ANY, 1}, {0}, {ALONE}, {ALONE, ALONE},
+    {11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34},
+  };
+  const double x = 2;
+  world w;
+
+  begin(&w, 1, &x);
+  for (size_t i = 0; i < MOST_WEIGHTS; i++)
+    for (size_t k = 0; k < 3; k++)
+      mpq_set_ui(&w.w[k].value[i], 3, 1);
+  step *st = add_reading(&w, LINEAR, 6, 1, (const source[]){{NONE, 0}, NO, NO, NO, NO, NO});
+  st->n_sources = 1;
+  for (size_t f = 0; f < 6; f++) {
+    st->factors[f] = (factor){&plus_one, &w.w[0], f};
+    st->source_row[f] = 0;
+  }
+  add_reading(&w, FUNCTION, 1, 1, (const source[]){{0, 0}})->of = F_EXP;
+  add_lines(&w, NORMALIZE, 2, 2, (const source[]){{2, 0}, {2, 0}}); /* 3 */
+  add_reading(&w, WINDOW, 1, 2, (const source[]){{1, 0}, {1, 1}});
+  st = add_reading(&w, WINDOW, 3, 2, (const source[]){{1, 0}, {1, 1}, NO, NO, NO, NO}); /* 5 */
+  st->n_factors = st->n_sources = 2;
+  memset(st->factor_row, 0, 3 * sizeof(size_t));
+  memset(st->source_row, 0, 3 * sizeof(size_t));
+  add_reading(&w, FUNCTION, 2, 1, (const source[]){{3, 0}, {1, 0}})->of = F_COS;
+  for (size_t k = 0; k < 2; k++) { /* 7, 8: rows in another order */
+    static const source from[][2] = {{{3, 0}, {1, 0}}, {{7, 0}, {1, 5}}};
+    add_turned(&w, 2, from[k], (const double[]){-1, -1});
+    st = &w.net.steps[7 + k];
+    st->source_row[0] = st->factor_row[0] = 1;
+    st->source_row[1] = st->factor_row[1] = 0;
+    st->factors[1].coef = k == 0 ? &minus_one : &plus_one;
+  }
+  add_reading(&w, OVER_ROOT, 1, 1, (const source[]){{3, 0}})->factors[0].w = &w.w[2]; /* 9 */
+  add_reading(&w, WINDOW, 1, 2, (const source[]){{1, 2}, {1, 3}});
+  st = add_reading(&w, LINEAR, 2, 1, (const source[]){{1, 0}, NO}); /* 11 */
+  st->n_sources = 1;
+  st->source_row[1] = 0;
+  st->factors[0].w = &w.w[0];
+  st->factors[1].w = &w.w[1];
+  st = add(&w, LINEAR, 24, 1); /* 12 */
+  for (size_t f = 0; f < 24; f++) {
+    st->sources[f] = (source){NONE, 0};
+    st->factors[f].coef = number((double)f + 4);
+  }
+  point_evaluate(&w.p);
+  expect_numbers(&w, wanted);
+}
+END_TEST
+
+/* The first number of a sample is that of no place left out; a row's are behind those of the step before. */
+START_TEST(numbers_begin_apart)
+{
+  static const int wanted[MOST_STEPS][MOST_ENTRIES] = {{ANY}, {1, 2, 3}, {ALONE}, {ALONE, ALONE}, {ALONE, ALONE}};
+  const double x = 2;
+  world w;
+
+  begin(&w, 1, &x);
+  for (size_t i = 0; i < 3; i++)
+    mpq_set_ui(&w.w[0].value[i], 3, 1);
+  step *st = add_reading(&w, LINEAR, 3, 1, (const source[]){{NONE, 0}, NO, NO});
+  for (size_t f = 0; f < 3; f++) {
+    st->factors[f] = (factor){&plus_one, &w.w[0], f};
+    st->source_row[f] = 0;
+  }
+  st->n_sources = 1;
+  add_reading(&w, WINDOW, 1, 2, (const source[]){{1, 0}, {1, 1}});
+  st = add_reading(&w, LINEAR, 2, 1, (const source[]){{1, 2}, NO});
+  for (size_t f = 0; f < 2; f++)
+    st->factors[f] = (factor){&plus_one, &w.w[0], f};
+  st->n_sources = 1;
+  st->source_row[1] = 0;
+  st = add_reading(&w, LINEAR, 2, 2, (const source[]){{1, 1}, {1, 0}, NO, {1, 0}});
+  st->n_factors = 2;
+  st->factor_row[1] = 0;
+  st->factors[0] = st->factors[1] = (factor){&plus_one, &w.w[0], 4};
+  point_evaluate(&w.p);
+  expect_numbers(&w, wanted);
+}
+END_TEST
+
+/* Numbers are of one sample, unless samples are computed together. */
+START_TEST(samples_apart_are_not_compared)
+{
+  world w;
+
+  begin(&w, 2, (const double[]){1, 1});
+  w.net.batch = w.net.apart = 2;
+  w.net.steps[0].n = 1;
+  add_reading(&w, LINEAR, 1, 1, (const source[]){{0, 0}})->factors[0].w = &w.w[0];
+  point_evaluate(&w.p);
+  ck_assert_int_eq(one_identity_turned(&w.p, 1, 0, 1, 0), 1);
+  ck_assert_int_eq(one_identity_turned(&w.p, 1, 0, 1, 1), 0);
 }
 END_TEST
 
@@ -998,6 +1108,476 @@ START_TEST(numbers_have_an_end)
 }
 END_TEST
 
+/* ---- Factors */
+
+/* Powers of e: step 1. Step 2: a - a, a + b, b + a, 2 a + b, (a + a) / 2, a, a + 1, 1 + a, -(a + b), c, nothing, a (1/2) with a parameter that
+ * moves, which here is a number as well. */
+static void
+begin_cancelling(world *w)
+{
+  static const source x[][2] = {{{1, 0}, {1, 0}}, {{1, 0}, {1, 1}}, {{1, 1}, {1, 0}}, {{1, 0}, {1, 1}}, {{1, 0}, {1, 0}}, {{1, 0}, NO},
+                                {{1, 0}, {NONE, 0}}, {{NONE, 0}, {1, 0}}, {{1, 0}, {1, 1}}, {{1, 2}, NO}, {NO, NO}, {{1, 0}, NO}};
+  static const double by[][2] = {{1, -1}, {1, 1}, {1, 1}, {2, 1}, {1, 1}, {1, 0}, {1, 1}, {1, 1}, {-1, -1}, {1, 0}, {0, 0}, {1, 0}};
+
+  begin(w, 3, (const double[]){1, 2, 3});
+  for (size_t i = 0; i < MOST_WEIGHTS; i++) {
+    mpq_set_ui(&w->w[0].value[i], 1, 2);
+    mpq_set_ui(&w->w[1].value[i], 1, 2);
+    mpq_set_ui(&w->w[2].value[i], 2 + i, 1);
+  }
+  add_function(w, F_EXP, 3);
+  step *st = add(w, LINEAR, 12, 2);
+  for (size_t f = 0; f < 12; f++) {
+    reads(st, f, x[f]);
+    for (size_t i = 0; i < 2; i++)
+      st->factors[2 * f + i] = (factor){number(by[f][i]), f == 4 ? &w->w[1] : f == 11 ? &w->w[0] : NULL, 0};
+  }
+}
+
+typedef struct {
+  size_t step, a, b;
+  bool cancels;
+} cancelling;
+
+static const cancelling cancellings[] = {
+  /* 2: sums */
+  {2, 0, 0, true}, {2, 1, 2, true}, {2, 2, 1, true}, {2, 3, 1, false}, {2, 4, 5, true}, {2, 6, 7, true}, {2, 6, 5, false}, {2, 1, 1, false},
+  {2, 5, 9, false}, {2, 10, 10, true}, {2, 11, 5, false}, {2, 1, 8, false},
+  /* 3: Relu of a + b, b + a, -(a + b), a, and 2 a + b */
+  {3, 0, 1, true}, {3, 0, 4, false}, {3, 2, 2, true}, {3, 0, 3, false},
+  /* 4: between -1 and 1, else 1 more than twice that: of a + b, b + a, a */
+  {4, 0, 1, true}, {4, 0, 2, false}, {4, 0, 0, false},
+  /* 5: the largest of a + b and 2 a + b; of 2 a + b and a; of a and a + b */
+  {5, 0, 1, true}, {5, 0, 2, false}, {5, 2, 2, false},
+  /* 6: under roots: a + b and b + a under one, a + b under another; a - a */
+  {6, 0, 1, true}, {6, 0, 2, false}, {6, 3, 3, true}, {6, 0, 0, false}, {6, 0, 3, false},
+  /* 7: of those, the first less the second, less the third, and 1 more; under two roots, which is not told */
+  {7, 0, 0, true}, {7, 1, 1, false}, {7, 2, 2, false}, {7, 3, 3, false},
+  /* 8: lines of a + b, b + a and a; of a + b and b + a, and a */
+  {8, 0, 1, true}, {8, 0, 2, false}, {8, 0, 0, false}, {8, 3, 3, false}, {8, 3, 4, true}, {8, 3, 0, false},
+  /* 9: lines of two: a + b and b + a */
+  {9, 0, 0, true}, {9, 1, 1, true}, {9, 0, 1, true},
+  /* 10: shares, which are not told; 11: products; 12: functions */
+  {10, 0, 1, false}, {11, 0, 1, false}, {12, 0, 1, false},
+};
+
+static void
+cancel(void *of)
+{
+  const cancelling *one = of;
+  world w;
+
+  begin_cancelling(&w);
+  add_relu(&w, 5); /* 3 */
+  step *st = &w.net.steps[3];
+  static const size_t first[] = {1, 2, 8, 5, 3};
+  for (size_t f = 0; f < 5; f++)
+    st->sources[f] = (source){2, first[f]};
+  st = add_reading(&w, PIECEWISE, 3, 1, (const source[]){{2, 1}, {2, 2}, {2, 5}}); /* 4 */
+  st->n_kinks = 2;
+  mpq_set_si(&st->at[0], -1, 1);
+  mpq_set_si(&st->at[1], 1, 1);
+  for (size_t i = 0; i < 3; i++) {
+    mpq_set_si(&st->piece[i][0], i == 1 ? 0 : i == 0 ? 1 : -1, 1);
+    mpq_set_ui(&st->piece[i][1], i == 1 ? 1 : 2, 1);
+  }
+  add_reading(&w, WINDOW, 3, 2, (const source[]){{2, 1}, {2, 3}, {2, 3}, {2, 5}, {2, 5}, {2, 1}}); /* 5 */
+  st = add_reading(&w, OVER_ROOT, 4, 1, (const source[]){{2, 1}, {2, 2}, {2, 1}, {2, 0}}); /* 6 */
+  for (size_t f = 0; f < 4; f++)
+    st->factors[f] = (factor){&plus_one, &w.w[2], f == 2};
+  st = add_reading(&w, LINEAR, 4, 3, (const source[]){{6, 0}, {6, 1}, NO, {6, 0}, {6, 2}, NO, {6, 0}, {6, 1}, {NONE, 0},
+                                                      {6, 0}, {6, 2}, {6, 1}}); /* 7 */
+  st->factors[1].coef = st->factors[4].coef = st->factors[7].coef = &minus_one;
+  st->factors[10].coef = number(0);
+  add_lines(&w, NORMALIZE, 6, 3, (const source[]){{2, 1}, {2, 2}, {2, 5}, {2, 1}, {2, 2}, {2, 9}}); /* 8 */
+  add_lines(&w, NORMALIZE, 2, 2, (const source[]){{2, 1}, {2, 2}});
+  add_lines(&w, SOFTMAX, 3, 3, (const source[]){{2, 1}, {2, 2}, {2, 5}}); /* 10 */
+  add_reading(&w, PRODUCT, 2, 2, (const source[]){{2, 1}, {2, 5}, {2, 2}, {2, 5}});
+  add_reading(&w, FUNCTION, 2, 1, (const source[]){{2, 1}, {2, 2}})->of = F_ATAN; /* 12 */
+  point_evaluate(&w.p);
+  ck_assert(cancels(&w.p, one->step, one->a, one->b) == one->cancels);
+  w.net.entries = ((size_t)1 << 16) + 1; /* of large networks it is not asked */
+  ck_assert(!cancels(&w.p, one->step, one->a, one->b));
+}
+
+START_TEST(what_cancels_is_told)
+{
+  expect_end(cancel, &cancellings[_i], VERIFIED, NULL);
+}
+END_TEST
+
+typedef struct {
+  size_t from, a, b;
+  bool at_one;
+  int side, option; /* of touched kinks and windows */
+  bool affine;
+} affine_case;
+
+static const affine_case affines[] = {
+  /* 2: w1 A, w2 A, w2 B, w1 A + w3 A, w1 A + w1 C, w1 A + A, w1 A + 1, A + C, w1 A + 3 w1 - 6, w2 B + w2 A; A = C = w2 = 0 */
+  {2, 0, 0, false, 1, 1, true}, {2, 1, 1, false, 1, 1, false}, {2, 2, 2, false, 1, 1, true}, {2, 3, 3, false, 1, 1, false},
+  {2, 4, 4, false, 1, 1, true}, {2, 5, 5, false, 1, 1, false}, {2, 6, 6, true, 1, 1, true}, {2, 6, 6, false, 1, 1, false},
+  {2, 7, 7, false, 1, 1, true}, {2, 7, 7, true, 1, 1, true}, {2, 8, 8, false, 1, 1, false}, {2, 9, 9, false, 1, 1, true},
+  {2, 0, 4, false, 1, 1, true}, {2, 0, 2, false, 1, 1, false}, {2, 0, 3, false, 1, 1, true}, {2, 0, 7, false, 1, 1, false},
+  {2, 6, 0, false, 1, 1, true},
+  /* 3: A A, 3 A, and w1 A by itself */
+  {3, 0, 0, false, 1, 1, false}, {3, 1, 1, false, 1, 1, true}, {3, 2, 2, false, 1, 1, false},
+  /* 4: relu(w1 A), relu(w2 B), relu(w1 A + 1) */
+  {4, 0, 0, false, 1, 1, true}, {4, 0, 0, false, 0, 1, false}, {4, 1, 1, false, 1, 1, true}, {4, 0, 0, false, -1, 1, true},
+  {4, 2, 2, true, 1, 1, true}, {4, 2, 2, false, 1, 1, false},
+  /* 5: the largest of w1 A and w2 A; of w1 A and w1 A + 1 */
+  {5, 0, 0, false, 1, 1, true}, {5, 0, 0, false, 1, 2, false}, {5, 0, 0, false, 1, 0, false}, {5, 1, 1, true, 1, 1, true},
+  {5, 1, 1, false, 1, 1, false},
+  /* 6: w1 A and w1 A + 1 under a root, which is left out */
+  {6, 0, 0, false, 1, 1, true}, {6, 1, 1, true, 1, 1, false}, {6, 0, 0, true, 1, 1, false},
+  /* 7: lines of w1 A and 3, and of w1 A twice */
+  {7, 0, 0, false, 1, 1, false}, {7, 2, 2, false, 1, 1, true},
+  /* 8: slopes that are parameters: of w1 A, one that moves and one that rests */
+  {8, 0, 0, false, -1, 1, false}, {8, 1, 1, false, -1, 1, true}, {8, 0, 0, false, 1, 1, true},
+};
+
+/* Step 1: A = w0 - 3/4, B = w0 + 1, C = w3 - 5, 3. */
+static void
+begin_affine(world *w)
+{
+  static const double values[] = {0.75, 2, 0, 5, 1, 1}, first[] = {-0.75, 1, -5, 3}, one = 1;
+  static const int weights[][3] = {{1, -1, -1}, {2, -1, -1}, {2, -1, -1}, {1, 3, -1}, {1, 1, -1}, {1, -1, -1}, {1, -1, -1}, {-1, -1, -1},
+                                   {1, 1, -1}, {2, 2, -1}};
+  static const source x[][3] = {{{1, 0}, NO, NO}, {{1, 0}, NO, NO}, {{1, 1}, NO, NO}, {{1, 0}, {1, 0}, NO}, {{1, 0}, {1, 2}, NO},
+                                {{1, 0}, {1, 0}, NO}, {{1, 0}, {NONE, 0}, NO}, {{1, 0}, {1, 2}, NO}, {{1, 0}, {1, 3}, {NONE, 0}},
+                                {{1, 1}, {1, 0}, NO}};
+
+  begin(w, 1, &one);
+  for (size_t i = 0; i < MOST_WEIGHTS; i++) {
+    mpq_set_d(&w->w[0].value[i], values[i]);
+    mpq_set_ui(&w->w[1].value[i], 7, 1);
+    mpq_set_ui(&w->w[2].value[i], 2, 1);
+  }
+  step *st = add(w, LINEAR, 4, 2);
+  for (size_t f = 0; f < 4; f++) {
+    st->sources[2 * f] = f < 3 ? (source){NONE, 0} : (source){PADDING, 0};
+    st->sources[2 * f + 1] = (source){NONE, 0};
+    st->factors[2 * f] = (factor){&plus_one, &w->w[0], f == 2 ? 3 : 0};
+    st->factors[2 * f + 1].coef = number(first[f]);
+  }
+  st = add(w, LINEAR, 10, 3);
+  for (size_t f = 0; f < 10; f++) {
+    reads(st, f, x[f]);
+    for (size_t i = 0; i < 3; i++)
+      if (weights[f][i] >= 0)
+        st->factors[3 * f + i] = (factor){&plus_one, &w->w[0], (size_t)weights[f][i]};
+  }
+  st->factors[26].coef = number(-6);
+}
+
+static void
+factor_out(void *of)
+{
+  const affine_case *one = of;
+  size_t at[] = {one->a, one->b};
+  world w;
+
+  begin_affine(&w);
+  add_reading(&w, PRODUCT, 3, 2, (const source[]){{1, 0}, {1, 0}, {1, 0}, {1, 3}, {2, 0}, {2, 0}}); /* 3 */
+  step *st = add_relu(&w, 3); /* 4 */
+  for (size_t f = 0; f < 3; f++)
+    st->sources[f] = (source){2, f == 0 ? 0 : f == 1 ? 2 : 6};
+  add_reading(&w, WINDOW, 2, 2, (const source[]){{2, 0}, {2, 1}, {2, 0}, {2, 6}}); /* 5 */
+  add_reading(&w, OVER_ROOT, 2, 1, (const source[]){{2, 0}, {2, 6}});
+  w.net.steps[6].factors[0].w = w.net.steps[6].factors[1].w = &w.w[2];
+  add_lines(&w, NORMALIZE, 4, 2, (const source[]){{2, 0}, {1, 3}, {2, 0}, {2, 0}}); /* 7 */
+  add_relu(&w, 2);                                                                 /* 8 */
+  for (size_t f = 0; f < 2; f++) {
+    w.net.steps[8].sources[f] = (source){2, 0};
+    w.net.steps[8].factors[f].w = &w.w[f];
+  }
+  st = add(&w, PIECEWISE, 1, 1); /* 9: for its kink alone */
+  st->sources[0] = (source){1, 3};
+  st->n_kinks = 1;
+  mpq_set_ui(&st->at[0], one->at_one, 1);
+  int sides[16];
+  settled(&w, NULL, false);
+  for (size_t k = 0; k < w.p.n_touched; k++)
+    sides[k] = is_window(&w.p.touched[k]) ? one->option : one->side;
+  cell c = cell_new(&w.p);
+  memcpy(c.side, sides, w.p.n_touched * sizeof *sides);
+  cell_settle(&c, &w.p, false);
+  const touch t = {.step = 9, .from = one->from, .n = one->a == one->b ? 1 : 2, .at = at};
+  ck_assert(affine_but_for_a_factor(&w.p, &c, &t, 0, one->a != one->b) == one->affine);
+}
+
+START_TEST(factors_of_what_is_affine_are_told)
+{
+  expect_end(factor_out, &affines[_i], VERIFIED, NULL);
+}
+END_TEST
+
+/* ---- Gradients */
+
+typedef struct {
+  size_t step, entry;
+  int known;          /* 2: as it is; 1: up to a root, or a number; 0: not known */
+  double gradient[3]; /* by w0, w1 and w2; or a positive multiple of that */
+} gradient_case;
+
+static const gradient_case gradients[] = {
+  /* 1: 2 w0, 0 w1, w2; 3: e 2 w0, e 0 w1, 2 w0 0 w1 */
+  {1, 0, 2, {2, 0, 0}}, {1, 1, 2, {0, 0, 0}}, {1, 2, 2, {0, 0, 1}}, {3, 0, 0, {0}}, {3, 1, 2, {0, 0, 0}}, {3, 2, 2, {0, 0, 0}},
+  /* 4: e w0 + w2, the product less itself, -e w0, e w0 - 2 w0, e w0 - 3 w0: of one number the sign is told */
+  {4, 0, 0, {0}}, {4, 1, 2, {0, 0, 0}}, {4, 2, 1, {-1, 0, 0}}, {4, 3, 1, {1, 0, 0}}, {4, 4, 1, {-1, 0, 0}},
+  /* and w2 e + 2 w0; e w0 less a number near, or an end of the interval that holds e, times w0: that of what may be 0 is not told */
+  {4, 5, 0, {0}}, {4, 6, 0, {0}}, {4, 7, 0, {0}}, {4, 8, 0, {0}},
+  /* 5: under roots of 2, 2, 3, 4: 2 w0, 2 w0 + w2, 2 w0, 2 w0 + w2 */
+  {5, 0, 1, {1, 0, 0}}, {5, 1, 1, {2, 0, 1}}, {5, 2, 1, {1, 0, 0}}, {5, 3, 2, {1, 0, 0.5}},
+  /* 6: sums of those: the first two; the second and the third; the second and w2; minus the second; the second and the fourth; 0 with it */
+  {6, 0, 1, {4, 0, 1}}, {6, 1, 0, {0}}, {6, 2, 0, {0}}, {6, 3, 1, {-2, 0, -1}}, {6, 4, 0, {0}}, {6, 5, 1, {2, 0, 1}},
+  /* 7: a parameter times the second; the second and 2 w0; a parameter times the first, less a multiple of e w0: under the root it is less, or more */
+  {7, 0, 0, {0}}, {7, 1, 0, {0}}, {7, 2, 0, {0}},
+  /* 8: e times the sum of the first two; 10: e times 2 w0, and times 0 w0; 11: that less e w0, of which the sign is not known */
+  {8, 0, 0, {0}}, {10, 0, 0, {0}}, {10, 1, 2, {0, 0, 0}}, {11, 0, 0, {0}},
+};
+
+static void
+take_gradient(void *of)
+{
+  const gradient_case *one = of;
+  const double values[] = {0.75, 0.25, 0.5};
+  world w;
+
+  begin(&w, 3, (const double[]){2, 0, 1});
+  for (size_t i = 0; i < 3; i++)
+    mpq_set_d(&w.w[0].value[i], values[i]);
+  for (size_t i = 0; i < MOST_WEIGHTS; i++)
+    mpq_set_ui(&w.w[2].value[i], 2 + i, 1);
+  step *st = add_reading(&w, LINEAR, 4, 2, (const source[]){{0, 0}, NO, {0, 1}, NO, {NONE, 0}, NO, {0, 0}, {NONE, 0}});
+  for (size_t f = 0; f < 4; f++)
+    for (size_t i = 0; i < 2; i++)
+      st->factors[2 * f + i] = (factor){&plus_one, &w.w[0], f == 3 ? 2 * i : f};
+  add_reading(&w, FUNCTION, 1, 1, (const source[]){{0, 2}})->of = F_EXP; /* 2 */
+  add_reading(&w, PRODUCT, 3, 2, (const source[]){{2, 0}, {1, 0}, {2, 0}, {1, 1}, {1, 0}, {1, 1}});
+  rational *upper = rationals(1);
+  mpq_set_ui(upper, 1, 1);
+  mpq_div_2exp(upper, upper, 64);
+  mpq_add(upper, upper, plus_of(LOWER_END));
+  const rational *less[] = {plus_of(ABOVE_E), plus_of(LOWER_END), upper};
+  st = add_reading(&w, LINEAR, 9, 2, (const source[]){{2, 0}, {1, 2}, {3, 0}, {3, 0}, {2, 0}, NO, {2, 0}, {1, 0}, {2, 0}, {1, 0},
+                                                      {2, 0}, {1, 0}, {2, 0}, {NONE, 0}, {2, 0}, {NONE, 0}, {2, 0}, {NONE, 0}}); /* 4 */
+  for (size_t f = 0; f < 9; f++)
+    st->factors[2 * f] = (factor){&plus_one, f == 1 ? NULL : &w.w[0], f == 5 ? 2 : 0};
+  for (size_t f = 6; f < 9; f++) {
+    rational *minus = rationals(1);
+    mpq_neg(minus, less[f - 6]);
+    st->factors[2 * f + 1] = (factor){minus, &w.w[0], 0};
+  }
+  st->factors[3].coef = st->factors[4].coef = st->factors[7].coef = &minus_one;
+  st->factors[9].coef = number(-1.5);
+  st = add_reading(&w, OVER_ROOT, 4, 1, (const source[]){{1, 0}, {1, 3}, {1, 0}, {1, 3}}); /* 5 */
+  static const size_t roots[] = {0, 0, 1, 2};
+  for (size_t f = 0; f < 4; f++)
+    st->factors[f] = (factor){&plus_one, &w.w[2], roots[f]};
+  st = add_reading(&w, LINEAR, 6, 2, (const source[]){{5, 0}, {5, 1}, {5, 1}, {5, 2}, {5, 1}, {1, 2}, {5, 1}, NO, {5, 1}, {5, 3}, {5, 1}, {5, 0}}); /* 6 */
+  st->factors[6].coef = &minus_one;
+  st->factors[11].coef = number(0);
+  st = add_reading(&w, LINEAR, 3, 2, (const source[]){{5, 1}, NO, {0, 0}, {5, 1}, {5, 0}, {2, 0}}); /* 7 */
+  st->factors[0].w = st->factors[2].w = st->factors[4].w = &w.w[0];
+  st->factors[5] = (factor){number(-0.85), &w.w[0], 0};
+  add_reading(&w, PRODUCT, 1, 2, (const source[]){{2, 0}, {6, 0}});
+  st = add_reading(&w, LINEAR, 2, 1, (const source[]){{0, 0}, {0, 0}}); /* 9 */
+  st->factors[0].w = st->factors[1].w = &w.w[0];
+  st->factors[1].coef = number(0);
+  add_reading(&w, PRODUCT, 2, 2, (const source[]){{2, 0}, {9, 0}, {2, 0}, {9, 1}});
+  add_reading(&w, LINEAR, 1, 2, (const source[]){{10, 0}, {4, 2}}); /* 11 */
+  const cell c = settled(&w, NULL, false);
+  touch t = {.step = one->step, .entry = one->entry, .from = one->step, .n = 1, .at = &t.entry};
+  w.p.touched = &t;
+  for (int up = 0; up < 2; up++) {
+    const bool known = kink_gradient(&w.p, c.slope, &c, 0, 0, 0, up);
+    const rational *g = w.net.gradient;
+    ck_assert_msg(known == (one->known + up > 1), "step %zu, entry %zu: %d", one->step, one->entry, up);
+    const double by = one->known == 2 || !known ? 1 : mpq_get_d(&g[0]) / one->gradient[0];
+    ck_assert(by > 0);
+    for (size_t i = 0; i < 3 && known; i++)
+      ck_assert(mpq_get_d(&g[i]) == by * one->gradient[i]);
+  }
+}
+
+START_TEST(gradients_are_known_up_to_a_root)
+{
+  expect_end(take_gradient, &gradients[_i], VERIFIED, NULL);
+}
+END_TEST
+
+/* Three samples of two outputs, 1 0, 0 3 and 1 1; labels 0, 1, and the one that is ignored, or 0. The derivative by an output is its share, less 1
+ * for the label, in parts of how many count. */
+START_TEST(cross_entropy_has_derivatives)
+{
+  static const double x[] = {1, 0, 0, 3, 1, 1};
+  static const long label[] = {0, 1, 7};
+  const size_t batch = 3, counted = _i == 0 ? 2 : 3;
+  tensor y = {.count = 3, .value = rationals(3)}, ignored = {.count = 1, .value = rationals(1)};
+  size_t map[] = {1, 0};
+  world w;
+
+  begin(&w, 6, x);
+  w.net.batch = w.net.apart = batch;
+  w.net.steps[0].n = 2;
+  for (size_t i = 0; i < 3; i++)
+    mpq_set_si(&y.value[i], i == 2 && _i == 1 ? 0 : label[i], 1);
+  mpq_set_si(ignored.value, 7, 1);
+  w.net.own.ignored = &ignored;
+  w.net.n_outputs = 2;
+  w.net.map = map;
+  w.p.target = &y;
+  w.p.loss = LOSS_CE;
+  point_evaluate(&w.p);
+  const interval *d = loss_slopes(&w.p);
+  for (size_t b = 0; b < batch; b++)
+    for (size_t i = 0; i < 2; i++) {
+      const double mine = exp(x[2 * b + map[i]]), other = exp(x[2 * b + 1 - map[i]]);
+      const double wanted = (mine / (mine + other) - (mpz_get_si(mpq_numref(&y.value[b])) == (long)i)) / (double)counted;
+      const interval *is = &d[2 * b + i];
+      if (b == 2 && _i == 0)
+        ck_assert(interval_zero(is));
+      else
+        ck_assert_msg(fabs(mpq_get_d(&is->lo) - wanted) < 1e-12 && fabs(mpq_get_d(&is->hi) - wanted) < 1e-12, "%zu, %zu", b, i);
+    }
+}
+END_TEST
+
+/* ---- Adjoints */
+
+/* Two samples of three kinks, two kinks behind those, and a sum of all: of numbers whose denominators are powers of two, or not. */
+static const char *const mixing[2][3] = {{"1/3", "-2", "5/6"}, {"-1/2", "1/3", "4"}};
+static const char *const summing[5] = {"1/3", "-3/5", "2/3", "-1/7", "0"};
+
+static const rational *
+fraction(const char *text)
+{
+  rational *q = rationals(1);
+
+  mpq_set_str(q, text, 10);
+  mpq_canonicalize(q);
+  return q;
+}
+
+static void
+begin_mixing(world *w, bool squares)
+{
+  static tensor y;
+  static size_t map[] = {0};
+
+  begin(w, 2, (const double[]){1, 1});
+  w->net.batch = w->net.apart = 2;
+  w->net.steps[0].n = 1;
+  step *st = add_reading(w, LINEAR, 3, 1, (const source[]){{0, 0}, {0, 0}, {0, 0}});
+  for (size_t f = 0; f < 3; f++)
+    st->factors[f] = (factor){&plus_one, &w->w[0], f};
+  add_relu(w, 3);
+  st = add_reading(w, LINEAR, 2, 3, (const source[]){{2, 0}, {2, 1}, {2, 2}, {2, 0}, {2, 1}, {2, 2}});
+  for (size_t i = 0; i < 6; i++)
+    st->factors[i].coef = fraction(mixing[i / 3][i % 3]);
+  add_relu(w, 2);
+  st = add_reading(w, LINEAR, 1, 5, (const source[]){{4, 0}, {4, 1}, {2, 0}, {2, 1}, {2, 2}});
+  for (size_t i = 0; i < 5; i++)
+    st->factors[i].coef = fraction(summing[i]);
+  w->net.output = 5;
+  w->net.n_outputs = 1;
+  w->net.map = map;
+  y = (tensor){.count = 2, .value = rationals(2)};
+  mpq_set_si(&y.value[0], -1, 3);
+  mpq_set_si(&y.value[1], 2, 1);
+  w->p.target = &y;
+  w->p.loss = squares ? LOSS_MSE : LOSS_SUM;
+}
+
+/* The adjoint of touched kink k when those of step 4 have these slopes: kinks are in the order of steps, features and samples. Of squares at 0 it is
+ * times -2 y. */
+static void
+mixed(rational *to, const world *w, size_t k, const int *slopes)
+{
+  const size_t b = k % 2;
+  RATIONAL(q);
+
+  if (k >= 6)
+    mpq_set(to, fraction(summing[(k - 6) / 2]));
+  else {
+    mpq_set(to, fraction(summing[2 + k / 2]));
+    for (size_t j = 0; j < 2; j++) {
+      mpq_mul(&q, fraction(summing[j]), fraction(mixing[j][k / 2]));
+      if (slopes[2 * j + b] > 0)
+        mpq_add(to, to, &q);
+    }
+  }
+  if (w->p.loss == LOSS_MSE) {
+    mpq_mul(to, to, &w->p.target->value[b]);
+    mpq_add(to, to, to);
+    mpq_neg(to, to);
+  }
+}
+
+START_TEST(adjoints_hold_those_of_all_cells)
+{
+  world w;
+
+  begin_mixing(&w, _i == 1);
+  settled(&w, NULL, false);
+  ck_assert_uint_eq(w.p.n_touched, 10);
+  const bool needed[] = {true, true}, second[] = {false, true};
+  const interval *any = adjoints(&w.p, NULL, needed), *last = adjoints(&w.p, NULL, second);
+  for (int sides = 0; sides < 16; sides++) {
+    int slopes[4];
+    rational *slope = rationals(10);
+    for (size_t i = 0; i < 4; i++) {
+      slopes[i] = sides >> i & 1;
+      mpq_set_si(&slope[6 + i], slopes[i], 1);
+    }
+    const interval *one = adjoints(&w.p, slope, needed);
+    for (size_t k = 0; k < 10; k++) {
+      RATIONAL(is);
+      RATIONAL(off);
+      mixed(&is, &w, k, slopes);
+      ck_assert(mpq_cmp(&one[k].lo, &is) <= 0 && mpq_cmp(&is, &one[k].hi) <= 0);
+      mpq_sub(&off, &one[k].hi, &one[k].lo);
+      ck_assert(mpq_get_d(&off) < 0x1p-100);
+      ck_assert_msg(mpq_cmp(&any[k].lo, &is) <= 0 && mpq_cmp(&is, &any[k].hi) <= 0, "kink %zu, sides %d", k, sides);
+      ck_assert(k % 2 == 1 ? mpq_equal(&last[k].lo, &any[k].lo) && mpq_equal(&last[k].hi, &any[k].hi) : interval_zero(&last[k]));
+    }
+  }
+}
+END_TEST
+
+static void
+adjoint_through_line(void *of)
+{
+  const double x[] = {1, 2};
+  const bool needed = true;
+  size_t map[] = {0};
+  world w;
+
+  begin(&w, 2, x);
+  step *st = add_reading(&w, LINEAR, 2, 1, (const source[]){{0, 0}, {0, 1}});
+  for (size_t f = 0; f < 2; f++)
+    st->factors[f] = (factor){&plus_one, &w.w[0], f};
+  add_relu(&w, 2);
+  add_lines(&w, NORMALIZE, 2, 2, *(const bool *)of ? (const source[]){{2, 0}, {2, 1}} : (const source[]){{0, 0}, {0, 1}});
+  add_reading(&w, LINEAR, 1, 2, (const source[]){{3, 0}, {2, 1}});
+  w.net.output = 4;
+  w.net.n_outputs = 1;
+  w.net.map = map;
+  settled(&w, NULL, false);
+  ck_assert_uint_eq(w.p.n_touched, 2);
+  ck_assert(mpq_cmp_ui(&adjoints(&w.p, NULL, &needed)[1].lo, 1, 1) == 0);
+}
+
+START_TEST(adjoints_are_not_taken_through_lines)
+{
+  static const bool moves = true, rests = false;
+
+  expect_end(adjoint_through_line, &moves, REFUSED, "adjoints in a network that normalizes");
+  expect_end(adjoint_through_line, &rests, VERIFIED, NULL);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -1015,8 +1595,17 @@ main(void)
   tcase_add_loop_test(tests, smooth_steps_have_degrees, 0, 2);
   tcase_add_loop_test(tests, kinks_have_degrees, 0, (int)(sizeof chosen / sizeof *chosen));
   tcase_add_test(tests, pieces_have_degrees);
+  tcase_add_loop_test(tests, what_cancels_is_told, 0, (int)(sizeof cancellings / sizeof *cancellings));
+  tcase_add_loop_test(tests, factors_of_what_is_affine_are_told, 0, (int)(sizeof affines / sizeof *affines));
+  tcase_add_loop_test(tests, gradients_are_known_up_to_a_root, 0, (int)(sizeof gradients / sizeof *gradients));
+  tcase_add_loop_test(tests, cross_entropy_has_derivatives, 0, 2);
+  tcase_add_loop_test(tests, adjoints_hold_those_of_all_cells, 0, 2);
+  tcase_add_test(tests, adjoints_are_not_taken_through_lines);
   tcase_add_test(tests, functions_have_numbers);
   tcase_add_test(tests, samples_together_have_numbers);
+  tcase_add_test(tests, numbers_do_not_meet);
+  tcase_add_test(tests, numbers_begin_apart);
+  tcase_add_test(tests, samples_apart_are_not_compared);
   tcase_add_test(tests, numbers_have_an_end);
   tcase_add_test(tests, a_root_is_no_obstacle);
   tcase_add_loop_test(tests, windows_have_degrees, 0, (int)(sizeof ties / sizeof *ties));

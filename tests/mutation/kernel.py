@@ -151,7 +151,8 @@ class Lines:
 class Kernel:
     """The kernel and its tests, compiled as they are, in a folder."""
 
-    def __init__(self, folder, whole, few):
+    def __init__(self, folder, whole, few, tests):
+        self.tests = tests
         self.folder, self.names, self.whole, self.optimized = folder, sources(), whole, {}
         (folder / "objects").mkdir(parents=True, exist_ok=True)
         (folder / "stopped.c").write_text(STOPPED)
@@ -160,7 +161,7 @@ class Kernel:
                      *dict.fromkeys(TESTS / file for files, *_ in PROGRAMS.values() for file in files)]:
             self.keep(path)
         self.seconds = {}
-        for test in PROGRAMS:
+        for test in tests or PROGRAMS:
             used = seconds_of_children()
             if not self.passes(test, None, folder, 600):
                 sys.exit(f"{test} fails on the kernel as it is")
@@ -200,7 +201,7 @@ class Kernel:
     def order(self, name):
         """By kills a second in this file, each having one to begin with: quick tests first."""
         others = () if self.whole or not name.startswith("kernel/") else ("near", "sizes")
-        return sorted(set(PROGRAMS) - set(others), key=lambda test: -(1 + self.kills[name, test]) / (0.1 + self.seconds[test]))
+        return sorted(set(self.tests or PROGRAMS) - set(others), key=lambda test: -(1 + self.kills[name, test]) / (0.1 + self.seconds[test]))
 
     def outcome(self, name, text, lines, room):
         """Of the file with that text, other than it was in these lines: what notices it, "" for nothing; None: it does not compile."""
@@ -212,7 +213,7 @@ class Kernel:
             if (self.lines is None or self.lines.enters(test, name, *lines)) and not self.passes(test, (name, out), room, 1 + int(5 * self.seconds[test])):
                 self.kills[name, test] += 1
                 return test
-        return "same code" if self.same(name, changed, room) else ""
+        return "same code" if self.lines is not None and self.same(name, changed, room) else ""
 
     def same(self, name, changed, room):
         """Is optimized code the same?"""
@@ -297,12 +298,13 @@ def main():
     parser.add_argument("--jobs", type=int, default=1, help="changes at once (1)")
     parser.add_argument("--again", action="store_true", help="forget earlier results")
     parser.add_argument("--open", action="store_true", help="ask again what nothing noticed")
+    parser.add_argument("--tests", nargs="+", choices=list(PROGRAMS), help="these alone")
     parser.add_argument("--whole", action="store_true", help="tests draw all that they draw")
     parser.add_argument("--report", action="store_true", help="ask nothing: what is known")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     results = Results(options.folder / "results", options.again)
-    kernel, argued, left = None if options.report else Kernel(options.folder, options.whole, options.open), reviewed(), 0
+    kernel, argued, left = None if options.report else Kernel(options.folder, options.whole, options.open, options.tests), reviewed(), 0
     for name in map(path_of, options.file or ORDER):
         source = (ROOT / "lib/check" / name).read_text()
         changes = keyed(name, source)

@@ -275,7 +275,7 @@ name_entry(naming *a, size_t e, size_t i)
   }
   if (k == SOFTMAX)
     return softmax_number(a, e);
-  if (k != INPUT && k != WINDOW)
+  if (k != WINDOW)
     return entry_number(a, e);
   return function_number(a->base + a->positions * a->rows + i);
 }

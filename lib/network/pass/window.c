@@ -29,8 +29,7 @@ window_at(const clarke_forward *f, size_t step, size_t feature, size_t column)
 static bool
 identical(const window *w, size_t i, size_t k)
 {
-  return clarke_identity_of(w->ids, w->value, w->entry[i], w->column) ==
-         clarke_identity_of(w->ids, w->value, w->entry[k], w->column);
+  return clarke_identity_same(w->ids, w->value, w->entry[i], w->entry[k], w->column);
 }
 
 /* Midpoints of enclosures that differ by more, as a part of the larger, are not of identical entries as a rule, however far radii

@@ -6,6 +6,7 @@
     answer = clarke.audit("run/")
 """
 from .answer import Answer, Audited, Failed, Stepped, audit, step
+from .counting import counts
 from .derivation import derive
 from .derived import Derived
 from .watching import monitor, summary
@@ -17,5 +18,5 @@ from .touched import Touched
 from .watched import Watched
 
 __all__ = ["Answer", "Audited", "DINAdam", "Derived", "Failed", "INNAprop", "INNApropReleased", "Refused", "Stepped", "Swept", "Touched", "Watched", "audit",
-           "derive", "monitor", "record", "step", "summary", "sweep"]
+           "counts", "derive", "monitor", "record", "step", "summary", "sweep"]
 __version__ = "0.1.0"

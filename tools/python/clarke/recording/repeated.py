@@ -23,11 +23,13 @@ from ..operators.table import IGNORED
 from ..tracing.dispatched import CHANGED_IN_BACKWARD, REPLACED, Node, Operator, Value, place, source_line, values_in, version, written
 
 # ATen's operators that are written alike whatever their numbers are (of nll_loss_forward: if no label is left out); and those that are so where
-# what they read is computed.
+# all that they read is computed from x or a parameter.
 ALIKE = {"t", "transpose", "addmm", "mm", "convolution", "view", "_unsafe_view", "relu", "leaky_relu", "hardtanh", "hardsigmoid", "hardswish",
          "sigmoid", "tanh", "gelu", "silu", "elu", "max_pool2d_with_indices", "avg_pool2d", "_adaptive_avg_pool2d", "mean", "native_layer_norm", "_log_softmax",
          "nll_loss_forward"}
-OF_ACTIVATIONS = {"add", "sub", "mul"}
+OF_ACTIVATIONS = {"add", "sub", "mul", "bmm", "split", "expand", "clone", "_softmax"}
+# Made of plain arguments alone: of the same ones the same numbers.
+MADE = {"ones", "zeros", "full", "arange", "triu", "tril", "detach"}
 TENSORS = (torch.Tensor, torch.nn.Parameter)
 current_node, last_number = torch._C._current_autograd_node, torch.autograd._get_sequence_nr
 is_grad_enabled, is_any_autocast_enabled = torch.is_grad_enabled, torch._C._is_any_autocast_enabled
@@ -66,6 +68,23 @@ class Event:
     derivative: str
     watched: bool
     node: Node  # without tensors
+
+
+def is_made(value):
+    """Is it the same in each step that runs these operators: of their plain arguments alone?"""
+    return value.node is not None and not value.hidden and value.node.name in MADE and not value.node.own and all(map(is_made, value.node.reads))
+
+
+def is_alike(graph, node):
+    """Is the operator written alike whatever the numbers are that it reads, but for those that are the same in each step?"""
+    name, moving = node.name, [id(v) in graph.moving for v in node.reads]
+    if name == "detach" and all(v.readings == 0 for v in node.results):  # of autograd's own
+        return True
+    if name in ALIKE or (name in OF_ACTIVATIONS and all(moving)) or (name == "div" and moving == [True]):
+        return True
+    if name == "masked_fill":
+        return moving == [True, False] and is_made(node.reads[1])
+    return name in MADE and all(map(is_made, node.results))
 
 
 class Unalike(Exception):
@@ -192,9 +211,7 @@ class Program:
 
     def event(self, record, graph, node):
         known, name = Operator.of(node.op), node.name
-        kept = name == "detach" and all(v.readings == 0 for v in node.results)  # of autograd's own
-        alike = kept or name in ALIKE or (name in OF_ACTIVATIONS and all(id(v) in graph.moving for v in node.reads))
-        if not alike or node.op.namespace != "aten" or known.written or known.reads or node.own is not None or node.untouched:
+        if not is_alike(graph, node) or node.op.namespace != "aten" or known.written or known.reads or node.own is not None or node.untouched:
             raise Unalike
         if name == "nll_loss_forward" and (node.args[4] != IGNORED or bool((self.y.tensor == IGNORED).any())):
             raise Unalike
