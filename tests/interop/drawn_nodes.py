@@ -305,8 +305,8 @@ def extremes(d):
     d.since(8)
     others = [another(d, d.shape()) if d.rng.random() < 0.3 else d.weights(d.broadcastable(d.shape()))
               for _ in range(d.rng.choice([0, 1, 1, 2]))]
-    op = d.rng.choice(["Max", "Min", "Sum"])
-    if op != "Sum" and d.rng.random() < 0.3:  # a number that changes nothing
+    op = d.rng.choice(["Max", "Min", "Sum", "Mean"])
+    if op in ("Max", "Min") and d.rng.random() < 0.3:  # a number that changes nothing
         others.append(d.constant(np.array(-np.inf if op == "Max" else np.inf, np.float32), weight=False))
     inputs = [d.now, *others]
     d.rng.shuffle(inputs)
@@ -421,7 +421,7 @@ def pool(d):
 
 
 def reduction(d):
-    op = d.rng.choice(["ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceSumSquare", "ReduceL2", "ReduceL1", "ReduceProd"])
+    op = d.rng.choice(["ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceSumSquare", "ReduceL2", "ReduceL1", "ReduceProd", "ReduceLogSumExp"])
     shape = d.shape()
     axes = d.rng.sample(range(len(shape)), d.rng.randrange(1, len(shape) + 1)) if shape and d.rng.random() < 0.9 else None
     if axes and d.opset >= 11:
