@@ -10,6 +10,7 @@ programs of a few operators, of which one follows the other.
 """
 import contextlib
 import gc
+import math
 import os
 import random
 import shutil
@@ -684,7 +685,7 @@ class Drawn(nn.Module):
         super().__init__()
         torch.manual_seed(5)
         self.a, self.b, self.last = nn.Linear(4, 4), nn.Linear(4, 4), nn.Linear(4, 3)
-        self.words = []
+        self.words, self.mask = [], torch.tensor([[True, False], [False, False]])
 
     def forward(self, x):
         h, seen = x, [x, self.a(x)]
@@ -699,7 +700,21 @@ OPERATORS = {"a": lambda net, h, g, n: net.a(h), "b": lambda net, h, g, n: net.b
              "add": lambda net, h, g, n: h + g, "sub": lambda net, h, g, n: h - g, "mul": lambda net, h, g, n: h * g,
              "scale": lambda net, h, g, n: h * (n / 2 + 0.5), "tanh": lambda net, h, g, n: torch.tanh(h), "view": lambda net, h, g, n: h.view(-1, 2, 2).flatten(1),
              "tied": lambda net, h, g, n: h @ net.a.weight, "norm": lambda net, h, g, n: F.layer_norm(h, [4], eps=1e-3 * (n + 1)),
-             "detach": lambda net, h, g, n: h + g.detach(), "constant": lambda net, h, g, n: h + torch.full([4], float(n))}
+             "detach": lambda net, h, g, n: h + g.detach(), "constant": lambda net, h, g, n: h + torch.full([4], float(n)),
+             "split": lambda net, h, g, n: h.split(2, 1)[n % 2].view(-1, 2, 1).expand(-1, 2, 2).clone().view(-1, 4),
+             "products": lambda net, h, g, n: torch.bmm(h.view(-1, 2, 2), g.view(-1, 2, 2)).view(-1, 4),
+             "softmax": lambda net, h, g, n: h.view(-1, 2, 2).softmax(-1).view(-1, 4), "div": lambda net, h, g, n: h / (n + 2.0),
+             "masked": lambda net, h, g, n: masked(h, square().triu(n % 2), -1.0 - n),
+             "left out": lambda net, h, g, n: masked(h, square().triu(1), -math.inf).view(-1, 2, 2).softmax(-1).view(-1, 4),
+             "masked by data": lambda net, h, g, n: h.masked_fill(g > 0, 0.5), "masked by another's": lambda net, h, g, n: masked(h, net.mask, 0.25)}
+
+
+def square():
+    return torch.ones(2, 2, dtype=torch.bool)
+
+
+def masked(h, mask, value):
+    return h.view(-1, 2, 2).masked_fill(mask, value).view(-1, 4)
 
 
 def drawn(folder, count):
@@ -713,7 +728,9 @@ def drawn(folder, count):
             others[draw.randrange(len(others))] = draw.choice(list(OPERATORS)), draw.randrange(3)
         net.words = words
         first = recorded(os.path.join(folder, f"drawn-{i}-0"), net, 0, lambda: usual(net, x, Y), None, way=way)[1].program
-        net.words = others
+        if first is not None and not way.get("again", True):  # the next is compared by what it calls
+            recorded(os.path.join(folder, f"drawn-{i}-heard"), net, 0, lambda: usual(net, x, Y), first, way=way)
+        net.words, net.mask = others, net.mask.flip(0)
         told, _, was = recorded(os.path.join(folder, f"drawn-{i}-1"), net, 1, lambda: usual(net, x, Y), first, way=way)
         whole, *_ = recorded(os.path.join(folder, f"drawn-{i}-2"), net, 1, lambda: usual(net, x, Y), None, way=way)
         told, whole = of_any(told, ""), of_any(whole, "")
@@ -742,7 +759,7 @@ def main():
         later(folder, given=False)
         later(folder, given=True)
         unheard(folder)
-        drawn(folder, int(sys.argv[1]) if len(sys.argv) > 1 else 120)
+        drawn(folder, int(sys.argv[1]) if len(sys.argv) > 1 else 200)
         watched(folder)
     finish()
 

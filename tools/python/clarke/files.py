@@ -107,9 +107,35 @@ def pieces(parts):
     yield together
 
 
+MOST = 256  # pieces that the kernel is handed at once
+
+
+def gathered(parts):
+    """The pieces in lists, of at most PIECE together: each list is one call."""
+    together, size = [], 0
+    for piece in pieces(parts):
+        if together and (size + len(piece) > PIECE or len(together) == MOST):
+            yield together
+            together, size = [], 0
+        if len(piece) > 0:
+            together.append(memoryview(piece))
+            size += len(piece)
+    yield together
+
+
 FALLOCATE = getattr(ctypes.CDLL(None), "fallocate", None)  # where a file system has none it fails, where posix_fallocate would write
 if FALLOCATE is not None:
     FALLOCATE.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_int64, ctypes.c_int64]
+
+
+def put(file, rest):
+    """Writes all of these, one behind the other."""
+    while rest:
+        done = os.writev(file, rest)
+        while rest and done >= len(rest[0]):
+            done -= len(rest.pop(0))
+        if rest:
+            rest[0] = rest[0][done:]
 
 
 def write(path, parts, hashed=True, size=0):
@@ -119,15 +145,13 @@ def write(path, parts, hashed=True, size=0):
     with open(path, "xb", buffering=0) as f:
         if size > LONG_FILE and FALLOCATE is not None:
             FALLOCATE(f.fileno(), 0, 0, size)
-        for piece in pieces(parts):
-            if hashed:
+        for rest in gathered(parts):
+            for piece in rest if hashed else ():
                 digest.update(piece)  # and what was just read is in the cache when it is written
-            rest = memoryview(piece)
-            while rest:
-                try:
-                    rest = rest[f.write(rest):]
-                except OSError as why:
-                    raise OSError(why.errno, why.strerror, path) from None
+            try:
+                put(f.fileno(), rest)
+            except OSError as why:
+                raise OSError(why.errno, why.strerror, path) from None
     return digest.hexdigest() if hashed else None
 
 
