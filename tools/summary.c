@@ -3,7 +3,7 @@
 #include "object.h"
 #include "op/operator.h"
 #include "session/json.h"
-#include "trace/certificate.h"
+#include "trace/certify/certificate.h"
 
 #include <string.h>
 

@@ -9,6 +9,7 @@ ReLUs at 0 by hand below), never from the network that is written."""
 
 import itertools
 import pathlib
+import random
 import sys
 
 FOLDER = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent)
@@ -76,6 +77,18 @@ def points(xs):
     return ",".join(map(str, xs))
 
 
+def everywhere(p):
+    """Points whose largest entry is each in turn, among drawn ones: it is p, and then -1."""
+    of, lines = random.Random(p), []
+    for largest, others in (p, range(-p, p)), (-1, range(-2 * p, -1)):
+        for i in range(p):
+            x = [of.choice(others) for _ in range(p)]
+            x[i] = largest
+            lines += [f"at x={points(x)}"]
+        lines += [f"expect value {largest}"]
+    return lines
+
+
 def maximum(k):
     p = 2**k
     net = Network()
@@ -93,6 +106,8 @@ def maximum(k):
              "expect coefficients {-1, 1}"]
     if k <= 2:
         lines += ["expect representation yes"]
+    else:
+        lines += everywhere(p)
     lines += ["claim T2-L3p",
               "where Thesis, Lemma 3, its proof",
               f"says F_k has layers of size at most 3 2^k; widths are 3 2^(k-1), 3 2^(k-2), ...: half of the printed bound, {3 * p}",

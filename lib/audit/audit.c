@@ -1,5 +1,6 @@
 #include "audit/audit.h"
 
+#include "audit/balance.h"
 #include "audit/blocks.h"
 #include "audit/effect.h"
 #include "audit/joined.h"
@@ -8,6 +9,7 @@
 #include "audit/slope_hull.h"
 #include "audit/realize.h"
 #include "audit/reason.h"
+#include "audit/tie_counts.h"
 #include "audit/theorems/rank.h"
 #include "audit/theorems/theorems.h"
 #include "audit/touch_row.h"
@@ -60,6 +62,7 @@ clarke_audit_clear(clarke_audit *a)
   clarke_obstacle_clear(&a->obstacle);
   free(a->layer);
   clarke_zone_clear(&a->zone);
+  clarke_balance_clear(&a->balance);
   clarke_audit_init(a);
 }
 
@@ -257,6 +260,43 @@ realize_leaves(clarke_cell *cell, bool *realized, clarke_branch **side, size_t n
   return status;
 }
 
+/* Keeps the cells that balance, which are realized. */
+static clarke_status
+keep_balance(clarke_audit *a, clarke_cell *cell, const size_t *chosen, size_t n, clarke_error *err)
+{
+  clarke_status status = new_cells(a, n, err);
+
+  if (status != CLARKE_OK)
+    return status;
+  for (size_t i = 0; i < n; i++) {
+    a->cell[i] = cell[chosen[i]];
+    clarke_cell_init(&cell[chosen[i]]);
+  }
+  return n == 1 ? conclude(a, CLARKE_IN_BOULIGAND, CLARKE_EVIDENCE_BALANCE,
+                           "a realized pattern (not AD's own) has AD's gradient")
+                : conclude(a, CLARKE_IN_CLARKE, CLARKE_EVIDENCE_BALANCE,
+                           "AD's gradient is a convex combination of gradients of realized patterns, "
+                           "whose weights need not be rational");
+}
+
+/* By what the cells' slopes change, where gradients cannot be compared. */
+static clarke_status
+try_balance(clarke_audit *a, clarke_cell *cell, size_t n, const clarke_question *q, clarke_error *err)
+{
+  bool *effect = malloc((q->replay->n_touches + 1) * sizeof *effect);
+  size_t *chosen = malloc((n + 1) * sizeof *chosen), n_chosen = 0;
+  clarke_status status = effect != NULL && chosen != NULL ? clarke_effect_find(effect, q, err) : clarke_no_memory(err);
+
+  clarke_balance_clear(&a->balance);
+  if (status == CLARKE_OK)
+    status = clarke_balance_find(&a->balance, chosen, &n_chosen, q, cell, n, effect, err);
+  if (status == CLARKE_OK && n_chosen > 0)
+    status = keep_balance(a, cell, chosen, n_chosen, err);
+  free(effect);
+  free(chosen);
+  return status;
+}
+
 /* Keeps the realized cells that carry weight. */
 static clarke_status
 keep_hull(clarke_audit *a, clarke_cell *cell, size_t n, clarke_membership *m, clarke_error *err)
@@ -335,6 +375,8 @@ try_hull(clarke_audit *a, clarke_branch **side, size_t n, const clarke_question 
     status = try_slopes(&m, q, cell, kept, err);
   if (status == CLARKE_OK && m.place == CLARKE_HULL_INSIDE)
     status = keep_hull(a, cell, kept, &m, err);
+  else if (status == CLARKE_OK && kept > 0 && m.place == CLARKE_HULL_UNKNOWN)
+    status = try_balance(a, cell, kept, q, err);
   clarke_membership_clear(&m, kept);
   for (size_t i = 0; i < n; i++)
     clarke_cell_clear(&cell[i]);
@@ -420,6 +462,8 @@ try_rays(clarke_audit *a, clarke_question *q, clarke_error *err)
     status = try_slopes(&m, q, cell, n, err);
   if (status == CLARKE_OK && m.place == CLARKE_HULL_INSIDE)
     status = keep_hull(a, cell, n, &m, err);
+  else if (status == CLARKE_OK && n > 0 && m.place == CLARKE_HULL_UNKNOWN)
+    status = try_balance(a, cell, n, q, err);
   clarke_membership_clear(&m, n);
   for (size_t i = 0; i < CLARKE_RAYS; i++)
     clarke_cell_clear(&cell[i]);
@@ -547,6 +591,8 @@ clarke_audit_run(clarke_audit *a, clarke_question *q, bool all_ranks, clarke_err
     clarke_theorems_judge(a, q);
   if (status == CLARKE_OK)
     status = find_zone(a, q, err);
+  if (status == CLARKE_OK)
+    status = clarke_audit_count_derivatives(a, q, err);
   CLARKE_VERIFY_CHECK(status != CLARKE_OK || clarke_audit_is_valid(a, q));
   return status;
 }

@@ -5,6 +5,7 @@
 
 #include "base/verdict.h"
 #include "exact/rank.h"
+#include "audit/balance.h"
 #include "audit/enumerate.h"
 #include "audit/membership.h"
 #include "audit/obstacle.h"
@@ -18,6 +19,11 @@ typedef struct {
   size_t n, empty, open;
 } clarke_block_counts;
 
+/* Windows where a set of largest entries is not empty, and how many these are in all. */
+typedef struct {
+  size_t windows, entries;
+} clarke_tie_counts;
+
 /* A step with kinks and what feeds it: y = f(z, u) + bias. A MAX and the pointwise function it may pool
  * are two here but one layer of the papers: the MAX's system holds both (clarke_graph_inner). */
 typedef struct {
@@ -29,7 +35,11 @@ typedef struct {
   size_t ties;          /* MAX: windows with several largest entries; touched are the nontrivial ones */
   bool zeros_known;     /* MAX of a function that is 0 up to its first kink alone (Relu): */
   size_t ties_of_zeros; /* ... the ties whose windows hold nothing but 0; the others' maximum is what Algorithm 2 asks about */
-  size_t parted;        /* MAX: by touched windows, largest entries that are another function than the first: |S_j \ T_j| in all */
+  size_t parted;        /* MAX: by touched windows, largest entries that are another function than the first */
+  /* MAX, of windows not known to hold zeros alone: S_j less T_j, where T_j are the entries whose derivative by all wrt parameters
+   * is, as AD has it, that of the entry that AD takes (Algorithm 1); and where they are those that are one function with it. */
+  bool by_derivative_known;
+  clarke_tie_counts by_derivative, by_identity;
   size_t weight;        /* the parameter of the dense step just before, or CLARKE_NONE */
   size_t dense;         /* that step, or CLARKE_NONE */
   size_t bias;          /* a parameter added to every neuron just before, or CLARKE_NONE */
@@ -64,8 +74,9 @@ typedef struct {
   clarke_obstacle obstacle; /* UNDECIDED */
   clarke_evidence evidence;
   size_t n_cells;
-  clarke_cell *cell;      /* AD: 1; MIX: 2^n_mixed; HULL: n_cells */
+  clarke_cell *cell;      /* AD: 1; MIX: 2^n_mixed; HULL, BALANCE: n_cells */
   mpq_t *weight;          /* HULL: by cell */
+  clarke_balance balance; /* BALANCE: the cells are one for each choice of its groups' */
   size_t n_mixed;
   size_t *mixed;          /* MIX: layers, with their lambda */
   mpq_t *lambda;

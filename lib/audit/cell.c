@@ -239,7 +239,7 @@ clarke_cell_verify(bool *realized, size_t step, const clarke_cell *c, const clar
   if (settled == NULL)
     return clarke_no_memory(err);
   clarke_slopes_init(&slopes);
-  status = r->n_touches > 0 ? slopes_of(&slopes, c, q, err) : CLARKE_OK;
+  status = r->n_touches > 0 && c->n > 0 ? slopes_of(&slopes, c, q, err) : CLARKE_OK; /* no direction asks for any */
   for (size_t i = 0; i < c->n && status == CLARKE_OK; i++)
     status = along_direction(settled, c, q, &slopes, &c->direction[i], err);
   *realized = status == CLARKE_OK;

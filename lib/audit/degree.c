@@ -73,30 +73,6 @@ source(const clarke_operand *o, size_t f)
   return o->map != NULL ? o->map[f] : f;
 }
 
-/* The degree of an operand's entry: padding is the constant 0. */
-static uint8_t
-operand_degree(const clarke_marking *m, const clarke_operand *o, size_t f, size_t j)
-{
-  size_t from = source(o, f);
-
-  return from == CLARKE_NONE                    ? 0
-         : m->q->g->values[o->value].constant ? clarke_value_is_wrt(m->q->g, o->value)
-                                                : m->mark[o->value][from * m->f->n + j];
-}
-
-static uint8_t
-sum_degree(const clarke_marking *m, const clarke_step *s, size_t f, size_t j)
-{
-  uint8_t degree = 0;
-
-  for (size_t i = 0; i < s->n_in; i++) {
-    uint8_t one = operand_degree(m, &s->in[i], f, j);
-
-    degree = one > degree ? one : degree;
-  }
-  return degree;
-}
-
 static uint8_t
 scale_degree(const clarke_marking *m, const clarke_step *s, size_t f, size_t j)
 {
@@ -224,9 +200,9 @@ softmax_degree(const clarke_marking *m, const clarke_step *s, size_t f, size_t j
   return 0;
 }
 
-/* The degree of an entry, by kind of step. A NORMALIZE step's are marked by mark_groups. */
+/* The degree of an entry, by kind of step. Those of GATHER and SUM are marked by mark_sums, a NORMALIZE step's by mark_groups. */
 static uint8_t (*const of_kind[CLARKE_STEP_KINDS])(const clarke_marking *m, const clarke_step *s, size_t f, size_t j) = {
-  [CLARKE_GATHER] = sum_degree, [CLARKE_SUM] = sum_degree, [CLARKE_SCALE] = scale_degree, [CLARKE_DENSE] = dense_degree,
+  [CLARKE_SCALE] = scale_degree, [CLARKE_DENSE] = dense_degree,
   [CLARKE_PIECEWISE] = piecewise_degree, [CLARKE_ANALYTIC] = analytic_degree, [CLARKE_SOFTMAX] = softmax_degree,
   [CLARKE_MAX] = max_degree, [CLARKE_PRODUCT] = contraction_degree,
 };
@@ -253,6 +229,38 @@ mark_groups(clarke_marking *m, const clarke_step *s)
     mark[e] = mark[group_place(s, e, n)];
 }
 
+static void
+raise_marks(uint8_t *restrict to, const uint8_t *restrict from, size_t n)
+{
+  for (size_t i = 0; i < n; i++)
+    to[i] = from[i] > to[i] ? from[i] : to[i];
+}
+
+/* The largest degree of what is added, run by run: padding is the constant 0. */
+static void
+mark_sums(clarke_marking *m, const clarke_step *s)
+{
+  const size_t n = m->f->n, count = m->q->g->values[s->out].count;
+  uint8_t *mark = m->mark[s->out];
+
+  for (size_t i = 0; i < s->n_in; i++) {
+    const clarke_operand *o = &s->in[i];
+    const uint8_t *from = m->mark[o->value];
+
+    if (from == NULL && !clarke_value_is_wrt(m->q->g, o->value))
+      continue;
+    for (size_t f = 0, run; f < count; f += run) {
+      const size_t e = clarke_operand_entry(o, f);
+
+      run = from != NULL ? clarke_operand_run(o, f, count) : 1;
+      if (e != CLARKE_NONE && from != NULL)
+        raise_marks(mark + f * n, from + e * n, run * n);
+      for (size_t j = f * n; e != CLARKE_NONE && from == NULL && j < (f + 1) * n; j++)
+        mark[j] = mark[j] == 0 ? 1 : mark[j];
+    }
+  }
+}
+
 /* All entries of a step's output. Those of a DENSE step do not depend on which output they are. */
 static void
 mark_step(clarke_marking *m, size_t step)
@@ -263,6 +271,10 @@ mark_step(clarke_marking *m, size_t step)
 
   if (s->kind == CLARKE_NORMALIZE) {
     mark_groups(m, s);
+    return;
+  }
+  if (s->kind == CLARKE_GATHER || s->kind == CLARKE_SUM) {
+    mark_sums(m, s);
     return;
   }
   for (size_t f = 0; f < m->q->g->values[s->out].count; f++) {

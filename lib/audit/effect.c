@@ -21,12 +21,20 @@ hand(const reach *r, const clarke_operand *o, size_t from, size_t j)
     r->counts[o->value][from * r->n + j] = true;
 }
 
+/* Run by run of what is added, with a coefficient that is not 0. */
 static void
-sum_back(const reach *r, const clarke_step *s, size_t f, size_t j)
+sums_back(const reach *r, const clarke_step *s)
 {
+  const size_t count = r->f->g->values[s->out].count;
+
   for (size_t i = 0; i < s->n_in; i++)
-    if (s->in[i].coef != 0)
-      hand(r, &s->in[i], clarke_operand_entry(&s->in[i], f), j);
+    for (size_t f = 0, run; r->counts[s->in[i].value] != NULL && s->in[i].coef != 0 && f < count; f += run) {
+      const size_t e = clarke_operand_entry(&s->in[i], f);
+
+      run = clarke_operand_run(&s->in[i], f, count);
+      for (size_t k = 0; e != CLARKE_NONE && k < run * r->n; k++)
+        r->counts[s->in[i].value][e * r->n + k] |= r->counts[s->out][f * r->n + k];
+    }
 }
 
 static void
@@ -119,7 +127,7 @@ product_back(const reach *r, const clarke_step *s, size_t f, size_t j)
 }
 
 static void (*const of_kind[CLARKE_STEP_KINDS])(const reach *r, const clarke_step *s, size_t f, size_t j) = {
-  [CLARKE_GATHER] = sum_back, [CLARKE_SUM] = sum_back, [CLARKE_SCALE] = scale_back,
+  [CLARKE_SCALE] = scale_back,
   [CLARKE_PIECEWISE] = piecewise_back, [CLARKE_ANALYTIC] = smooth_back,
   [CLARKE_MAX] = max_back, [CLARKE_PRODUCT] = product_back,
 };
@@ -157,6 +165,10 @@ step_back(const reach *r, const clarke_step *s)
     return groups_back(r, s);
   if (s->kind == CLARKE_DENSE)
     return dense_back(r, s);
+  if (s->kind == CLARKE_GATHER || s->kind == CLARKE_SUM) {
+    sums_back(r, s);
+    return true;
+  }
   for (size_t e = 0; e < r->f->g->values[s->out].count * r->n; e++)
     if (r->counts[s->out][e])
       of_kind[s->kind](r, s, e / r->n, e % r->n);

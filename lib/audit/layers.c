@@ -1,6 +1,7 @@
 /* Layers as the papers have them, read off the graph: Condition 1's f_l, u_l and b_l. */
 #include "audit/layers.h"
 
+#include "audit/tie_counts.h"
 #include "network/derive/reverse.h"
 
 #include <stdlib.h>
@@ -169,50 +170,6 @@ is_alone(const clarke_graph *g, size_t step)
   return true;
 }
 
-/* Is the window tied, and are its entries all 0, by the places of the function that it pools? */
-static bool
-holds_zeros(const clarke_step *s, const clarke_branch *place, size_t feature, size_t sample, size_t samples)
-{
-  size_t entries = 0;
-
-  for (size_t i = 0; i < s->width; i++) {
-    const size_t entry = s->in[0].map[feature * s->width + i];
-
-    if (entry == CLARKE_NONE)
-      continue;
-    if (place[entry * samples + sample] != 0 && place[entry * samples + sample] != CLARKE_AT(0))
-      return false;
-    entries++;
-  }
-  return entries > 1;
-}
-
-/* Is the function 0 up to its first kink, and larger than 0 behind it, as Relu is? */
-static bool
-is_zero_to_its_kink(const clarke_step *s)
-{
-  bool rises = clarke_step_begins_with_zero(s) && s->pieces.n_kinks > 0 && mpq_sgn(s->pieces.coef[1][1]) > 0;
-
-  for (size_t p = 1; rises && p <= s->pieces.n_kinks; p++)
-    rises = mpq_sgn(s->pieces.coef[p][1]) >= 0 && mpq_sgn(s->pieces.coef[p][2]) == 0;
-  return rises;
-}
-
-static void
-count_ties(clarke_layer *layer, const clarke_question *q, const clarke_step *s)
-{
-  const clarke_replay *r = q->replay;
-  const size_t from = q->g->values[s->in[0].value].producer;
-
-  for (size_t j = 0; r->ties[layer->step] != NULL && j < r->samples; j++)
-    layer->ties += r->ties[layer->step][j];
-  for (size_t k = 0; k < r->n_touches; k++)
-    layer->parted += r->touch[k].step == layer->step ? r->touch[k].parted : 0;
-  layer->zeros_known = s->kind == CLARKE_MAX && from != CLARKE_NONE && is_zero_to_its_kink(&q->g->steps[from]) && r->piece[from] != NULL;
-  for (size_t i = 0; layer->zeros_known && layer->ties > 0 && i < layer->neurons * r->samples; i++)
-    layer->ties_of_zeros += holds_zeros(s, r->piece[from], i / r->samples, i % r->samples, r->samples);
-}
-
 static clarke_status
 read_layer(clarke_layer *layer, size_t *moves, const clarke_question *q, size_t step, clarke_error *err)
 {
@@ -222,7 +179,7 @@ read_layer(clarke_layer *layer, size_t *moves, const clarke_question *q, size_t 
   memset(layer, 0, sizeof *layer);
   layer->step = step;
   layer->neurons = g->values[g->steps[step].out].count;
-  count_ties(layer, q, &g->steps[step]);
+  clarke_layer_count_ties(layer, q);
   layer->weight = layer->dense = layer->bias = CLARKE_NONE;
   layer->pool = CLARKE_NONE;
   layer->feasible = CLARKE_UNKNOWN;

@@ -10,7 +10,7 @@ typedef struct {
   const clarke_marking *m;
   const clarke_forward *f;
   const bool *among;
-  bool **behind;
+  bool **behind; /* NULL: none of the value's */
 } walk;
 
 static bool
@@ -110,6 +110,21 @@ touched_here(const walk *w, size_t step, size_t e)
   return k > 0 && w->among[k - 1];
 }
 
+/* Is nothing that the step reads behind a choice, nor anything touched there? Its entries are behind none, either. */
+static bool
+is_before_all(const walk *w, size_t step)
+{
+  const clarke_step *s = &w->f->g->steps[step];
+
+  for (size_t i = 0; i < s->n_in; i++)
+    if (w->behind[s->in[i].value] != NULL)
+      return false;
+  for (size_t k = 0; k < w->m->q->replay->n_touches; k++)
+    if (w->among[k] && w->m->q->replay->touch[k].step == step)
+      return false;
+  return true;
+}
+
 /* What is constant follows no choice. Of DENSE outputs of one group one answer holds. */
 static void
 step_behind(walk *w, size_t step)
@@ -179,7 +194,7 @@ find(clarke_loose *loose, walk *w, clarke_error *err)
   for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++) {
     const size_t out = g->steps[i].out;
 
-    if (w->f->value[out].rows == 0)
+    if (w->f->value[out].rows == 0 || is_before_all(w, i))
       continue;
     w->behind[out] = calloc(g->values[out].count * w->f->n + 1, sizeof **w->behind);
     if (w->behind[out] == NULL)

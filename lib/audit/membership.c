@@ -49,9 +49,8 @@ clarke_partial_gradient(clarke_matrix *gradient, const clarke_question *q, const
   return status;
 }
 
-/* difference = a - b, parameter by parameter; missing ones are zero. */
-static clarke_status
-subtract(clarke_matrix *a, const clarke_matrix *b, const clarke_graph *g, clarke_error *err)
+clarke_status
+clarke_gradients_subtract(clarke_matrix *a, const clarke_matrix *b, const clarke_graph *g, clarke_error *err)
 {
   clarke_status status = CLARKE_OK;
 
@@ -260,9 +259,9 @@ clarke_membership_find(clarke_membership *m, const clarke_question *q, clarke_br
       status = clarke_partial_gradient(cell, q, side[i], err);
     /* AD - cell = 0 - (cell - AD) */
     if (status == CLARKE_OK)
-      status = subtract(cell, ad, g, err);
+      status = clarke_gradients_subtract(cell, ad, g, err);
     if (status == CLARKE_OK)
-      status = subtract(difference[i], cell, g, err);
+      status = clarke_gradients_subtract(difference[i], cell, g, err);
     clarke_matrices_free(cell, g->n_parameters);
     if (status == CLARKE_OK)
       status = as_row(&row[i], &exact, difference[i], g, err);

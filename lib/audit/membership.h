@@ -11,6 +11,9 @@
 clarke_status clarke_partial_gradient(clarke_matrix *gradient, const clarke_question *q,
                                       const clarke_branch *side, clarke_error *err);
 
+/* a -= b, parameter by parameter; missing ones are zero. */
+clarke_status clarke_gradients_subtract(clarke_matrix *a, const clarke_matrix *b, const clarke_graph *g, clarke_error *err);
+
 /* Where AD's output lies relative to the gradients under n lists of sides. */
 typedef struct {
   clarke_hull_place place;

@@ -6,6 +6,7 @@
 #include "network/pass/window.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define MOST ((size_t)1 << 20) /* entries of the program's points */
 
@@ -219,6 +220,23 @@ clarke_slope_hull_find(clarke_membership *m, const clarke_question *q, const cla
   clarke_rationals_free(h.ad, q->n_gains);
   free(h.split);
   CLARKE_VERIFY_CHECK(status != CLARKE_OK || clarke_membership_is_valid(m, n));
+  return status;
+}
+
+clarke_status
+clarke_slopes_split(bool *split, bool *behind, const clarke_question *q, const clarke_cell *cell, size_t n, const bool *effect,
+                    clarke_error *err)
+{
+  slope_hull h = {.q = q, .cell = cell, .n = n, .effect = effect, .ad = clarke_rationals(q->n_gains), .split = split};
+  clarke_status status = h.ad != NULL ? CLARKE_OK : clarke_no_memory(err);
+
+  *behind = true;
+  memset(split, 0, q->replay->n_touches * sizeof *split);
+  if (status == CLARKE_OK && ad_weights(&h)) {
+    find_split(&h);
+    status = one_behind_another(behind, &h, err);
+  }
+  clarke_rationals_free(h.ad, q->n_gains);
   return status;
 }
 

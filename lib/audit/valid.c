@@ -231,6 +231,8 @@ evidence_is_valid(const clarke_audit *a, const clarke_question *q)
   case CLARKE_EVIDENCE_HULL:
     return (a->verdict == CLARKE_IN_CLARKE || a->verdict == CLARKE_IN_BOULIGAND) && a->n_cells > 0 &&
            clarke_weights_are_valid(a->weight, a->n_cells);
+  case CLARKE_EVIDENCE_BALANCE:
+    return (a->verdict == CLARKE_IN_CLARKE && a->n_cells > 0) || (a->verdict == CLARKE_IN_BOULIGAND && a->n_cells == 1);
   case CLARKE_EVIDENCE_SEPARATOR:
   case CLARKE_EVIDENCE_BOUND:
     return a->verdict == CLARKE_NOT_IN_CLARKE && a->tree.complete && clarke_tree_is_valid(&a->tree, q) &&
@@ -251,7 +253,7 @@ static bool
 has_cells(const clarke_audit *a)
 {
   return a->evidence == CLARKE_EVIDENCE_AD || a->evidence == CLARKE_EVIDENCE_MIX ||
-         a->evidence == CLARKE_EVIDENCE_HULL;
+         a->evidence == CLARKE_EVIDENCE_HULL || a->evidence == CLARKE_EVIDENCE_BALANCE;
 }
 
 /* What is told of a layer, one with the other. */

@@ -15,7 +15,7 @@
 /* The same where fma is in the loop, which rounds once wherever it is: an instruction, or the C library's function. */
 #if defined(__GNUC__) && __GNUC__ >= 12 && defined(__x86_64__) && defined(__gnu_linux__) && defined(__GLIBC__) && !defined(__clang__) && \
   !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define CLARKE_FUSED __attribute__((target_clones("arch=x86-64-v3", "default")))
+#define CLARKE_FUSED __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define CLARKE_FUSED
 #endif

@@ -1,5 +1,6 @@
 /* Each kind's word, and what it may prove. */
 #include "check/evidence_kinds.h"
+#include "check/kernel/balance.h"
 #include "check/kernel/bound.h"
 #include "check/kernel/hull.h"
 #include "check/kernel/mix.h"
@@ -17,6 +18,7 @@ const evidence_kind evidence_kinds[N_EVIDENCE] = {
     {"ad", true, false, false, check_ad},
     {"mix", false, true, false, check_mix},
     {"hull", true, true, false, check_hull},
+    {"balance", true, true, false, check_balance},
     {"compensation", true, false, false, compensates},
     {"simplices", true, true, false, check_simplices},
     {"separator", false, false, true, check_separator},

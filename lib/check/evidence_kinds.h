@@ -4,7 +4,7 @@
 
 #include "check/kernel/evidence.h"
 
-#define N_EVIDENCE 7
+#define N_EVIDENCE 8
 extern const evidence_kind evidence_kinds[N_EVIDENCE];
 
 #endif

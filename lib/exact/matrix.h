@@ -119,6 +119,12 @@ clarke_status clarke_matrix_gather_cols(clarke_matrix *c, const clarke_matrix *a
                                         const size_t *map, size_t n, clarke_error *err);
 clarke_status clarke_matrix_row_sums(clarke_matrix *c, const clarke_matrix *a, clarke_error *err);
 
+/* c(i,k) = a(map[i * cols + k], j), of rows x cols entries: one column, laid out. And the other way: c(map[k], j) += entry k of a, where
+ * c has a's scale and words enough for the sum. The same index stands for padding and for nowhere. */
+clarke_status clarke_matrix_lay_out(clarke_matrix *c, const clarke_matrix *a, size_t j, const size_t *map, size_t rows, size_t cols,
+                                    clarke_error *err);
+clarke_status clarke_matrix_put_back(clarke_matrix *c, const clarke_matrix *a, size_t j, const size_t *map, clarke_error *err);
+
 /* c = rows from .. from + n of a; c = the n matrices a[0], a[1], ... one below the other, which must
  * have one width and one scale. C may not alias. */
 clarke_status clarke_matrix_rows(clarke_matrix *c, const clarke_matrix *a, size_t from, size_t n,

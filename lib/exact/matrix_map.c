@@ -179,6 +179,41 @@ clarke_matrix_scatter_rows(clarke_matrix *c, const clarke_matrix *a, const size_
 }
 
 clarke_status
+clarke_matrix_lay_out(clarke_matrix *c, const clarke_matrix *a, size_t j, const size_t *map, size_t rows, size_t cols, clarke_error *err)
+{
+  clarke_status status = check_map(map, rows * cols, a->rows, err);
+
+  if (status == CLARKE_OK)
+    status = shape_like(c, a, rows, cols, a->limbs, err);
+  for (size_t e = 0; e < rows * cols && status == CLARKE_OK; e++)
+    if (map[e] != SIZE_MAX)
+      copy_entry(c, e, a, map[e] * a->cols + j);
+  return status;
+}
+
+clarke_status
+clarke_matrix_put_back(clarke_matrix *c, const clarke_matrix *a, size_t j, const size_t *map, clarke_error *err)
+{
+  const size_t count = a->rows * a->cols;
+  clarke_status status = check_map(map, count, c->rows, err);
+
+  if (status == CLARKE_OK && (c->exp != a->exp || mpz_cmp(c->den, a->den) != 0))
+    status = clarke_fail(err, CLARKE_EINTERNAL, "a matrix added to one of another scale");
+  if (status == CLARKE_OK && a->radius != NULL)
+    status = clarke_matrix_need_radius(c, err);
+  for (size_t e = 0; e < count && status == CLARKE_OK; e++) {
+    const size_t to = map[e] != SIZE_MAX ? map[e] * c->cols + j : 0;
+
+    if (map[e] == SIZE_MAX)
+      continue;
+    accumulate(clarke_entry(c, to), c->limbs, clarke_entry(a, e), a->limbs);
+    if (a->radius != NULL)
+      c->radius[to] = clarke_up_add(c->radius[to], a->radius[e]);
+  }
+  return status;
+}
+
+clarke_status
 clarke_matrix_gather_entries(clarke_matrix *c, const clarke_matrix *a, const size_t *map, size_t n,
                              clarke_error *err)
 {

@@ -1,4 +1,4 @@
-/* Pad with zeros, or minus infinity, along the axes of a sample, negative pads crop; or with entries of the axis: its ends, what lies
+/* Pad with a number, or minus infinity, along the axes of a sample, negative pads crop; or with entries of the axis: its ends, what lies
  * beyond them in a mirror, or its other end. */
 #include "op/axes.h"
 #include "op/floats.h"
@@ -12,7 +12,7 @@ typedef enum { ZEROS, EDGE, REFLECT, WRAP } padding_mode;
 
 typedef struct {
   padding_mode mode;
-  double value; /* that is put in: 0, or of a mask one that is infinite */
+  double value; /* that is put in; of a mask 0, or one that is infinite */
   size_t lead, rank, in[CLARKE_MAX_WHOLE], out[CLARKE_MAX_WHOLE];
   int64_t before[CLARKE_MAX_WHOLE], after[CLARKE_MAX_WHOLE];
 } padding;
@@ -35,7 +35,7 @@ read_mode(padding *p, const clarke_lowering *low, clarke_error *err)
   return CLARKE_OK;
 }
 
-/* Zeros are put in, or minus infinity; in a mask of constants also what is infinite otherwise. */
+/* A number is put in, or minus infinity; in a mask of constants zeros, or what is infinite. */
 static clarke_status
 read_value(padding *p, clarke_lowering *low, bool mask, clarke_error *err)
 {
@@ -50,9 +50,9 @@ read_value(padding *p, clarke_lowering *low, bool mask, clarke_error *err)
     p->value = v->real[0];
     v->bound = true;
   }
-  return p->value == 0 || p->value == -INFINITY || (mask && !isfinite(p->value))
+  return p->value == 0 || p->value == -INFINITY || mask != isfinite(p->value)
            ? CLARKE_OK
-           : clarke_lower_fail(low, err, "the value is %.17g; expected 0, or minus infinity", p->value);
+           : clarke_lower_fail(low, err, "the value is %.17g; expected %s, or minus infinity", p->value, mask ? "0" : "a number");
 }
 
 /* The axes that pads speak of, in its order: all, or those that input 3 lists (from opset 18). */
@@ -174,13 +174,13 @@ mark(const padding *p, clarke_lowering *low, const clarke_step *s, clarke_error 
   clarke_value *y = &low->graph->values[s->out];
   const bool *excluded = clarke_lower_value(low, 0)->excluded;
 
-  if (p->value == 0 && excluded == NULL)
+  if (isfinite(p->value) && excluded == NULL)
     return CLARKE_OK;
   y->excluded = calloc(y->count + 1, sizeof *y->excluded);
   if (y->excluded == NULL)
     return clarke_lower_no_memory(low, err);
   for (size_t f = 0; f < y->count; f++)
-    y->excluded[f] = s->in[0].map[f] == CLARKE_NONE ? p->value != 0 : excluded != NULL && excluded[s->in[0].map[f]];
+    y->excluded[f] = s->in[0].map[f] == CLARKE_NONE ? !isfinite(p->value) : excluded != NULL && excluded[s->in[0].map[f]];
   return CLARKE_OK;
 }
 
@@ -202,14 +202,41 @@ pad_mask(const padding *p, clarke_lowering *low, clarke_error *err)
   return clarke_lower_floats_moved(low, p->rank, p->out, map, p->value, err);
 }
 
+/* The step that puts zeros in; another number is added there. */
+static clarke_step *
+padded_step(const padding *p, clarke_lowering *low, clarke_error *err)
+{
+  const bool added = p->value != 0 && isfinite(p->value);
+  const size_t one = 1;
+  clarke_step *s;
+  size_t number, count, *map, *other = NULL;
+
+  if (added && clarke_lower_made(low, 1, &one, &number, err) != CLARKE_OK)
+    return NULL;
+  s = clarke_lower_step(low, added ? CLARKE_SUM : CLARKE_GATHER, added ? 2 : 1, p->rank - p->lead, p->out + p->lead, err);
+  count = s != NULL ? low->graph->values[s->out].count : 0;
+  map = s != NULL ? clarke_lower_map(low, s, 0, count, err) : NULL;
+  if (added && map != NULL) {
+    low->graph->values[number].real[0] = p->value;
+    s->in[1].value = number;
+    other = clarke_lower_map(low, s, 1, count, err);
+  }
+  if (map == NULL || (added && other == NULL))
+    return NULL;
+  for (size_t f = 0; f < count; f++) {
+    map[f] = entry(p, f);
+    if (added)
+      other[f] = map[f] == CLARKE_NONE ? 0 : CLARKE_NONE;
+  }
+  return s;
+}
+
 static clarke_status
 lower_pad(clarke_lowering *low, clarke_error *err)
 {
   padding p = {.mode = ZEROS};
   const bool mask = clarke_lower_is_floats(low, 0);
   clarke_step *s;
-  size_t *map;
-  size_t count;
   clarke_status status = read_mode(&p, low, err);
 
   if (status == CLARKE_OK && p.mode == ZEROS)
@@ -222,13 +249,9 @@ lower_pad(clarke_lowering *low, clarke_error *err)
     return status;
   if (clarke_lower_value(low, 0)->constant)
     return pad_mask(&p, low, err);
-  s = clarke_lower_step(low, CLARKE_GATHER, 1, p.rank - p.lead, p.out + p.lead, err);
-  count = s != NULL ? low->graph->values[s->out].count : 0;
-  map = s != NULL ? clarke_lower_map(low, s, 0, count, err) : NULL;
-  if (map == NULL)
+  s = padded_step(&p, low, err);
+  if (s == NULL)
     return err != NULL ? err->code : CLARKE_ENOMEM;
-  for (size_t f = 0; f < count; f++)
-    map[f] = entry(&p, f);
   status = mark(&p, low, s, err);
   return status == CLARKE_OK ? clarke_lower_done(low, s->out, err) : status;
 }

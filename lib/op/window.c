@@ -155,33 +155,70 @@ read_padding(clarke_window *w, const clarke_lowering *low, clarke_error *err)
   return CLARKE_OK;
 }
 
+/* Where padding is to be found by how long the output is: of axis a, so long; 0: padding is given. *upper: an odd one goes behind. */
+static clarke_status
+read_lengths(size_t *length, bool *upper, const clarke_window *w, const clarke_lowering *low, clarke_error *err)
+{
+  const clarke_attr *attr = clarke_model_attr(low->node, "auto_pad");
+  const char *rule = attr != NULL ? attr->s : "NOTSET";
+  const bool told = clarke_model_attr(low->node, "output_shape") != NULL, given = strcmp(rule, "NOTSET") == 0, valid = strcmp(rule, "VALID") == 0;
+  clarke_status status = read_list(length, low, "output_shape", w->axes, told ? 1 : 0, 0, err);
+
+  *upper = strcmp(rule, "SAME_UPPER") == 0;
+  if (status != CLARKE_OK)
+    return status;
+  if (!given && !valid && !*upper && strcmp(rule, "SAME_LOWER") != 0)
+    return clarke_lower_fail(low, err, "auto_pad is '%.40s'; expected NOTSET, VALID, SAME_UPPER or SAME_LOWER", rule);
+  if ((told || !given) && clarke_model_attr(low->node, "pads") != NULL) /* be they 0: readers take one or the other */
+    return clarke_lower_fail(low, err, "pads with %s%s; expected one of them", told ? "output_shape" : "auto_pad ", told ? "" : rule);
+  if (told && valid)
+    return clarke_lower_fail(low, err, "output_shape with auto_pad VALID; expected one of them");
+  for (size_t a = 0; a < w->axes && !told && !given && !valid; a++)
+    length[a] = w->in[a] * w->stride[a];
+  return CLARKE_OK;
+}
+
+/* What is cut off of `all` positions, so that `length` are left: half of it at each end. Or one is put behind them, where output_shape says so. */
+static clarke_status
+crop_to(clarke_window *w, const clarke_lowering *low, size_t a, size_t *positions, size_t length, bool upper, clarke_error *err)
+{
+  const bool behind = !upper && length == *positions + 1 && clarke_model_attr(low->node, "output_shape") != NULL;
+  const size_t all = *positions += behind;
+
+  if (length > all)
+    return clarke_lower_fail(low, err, "an output of %zu entries along axis %zu, of which windows and output_padding reach over %zu: readers "
+                                       "take padding of less than nothing differently; give pads in its place", length, a + 2, all);
+  w->before[a] = upper ? (all - length) / 2 : (all - length + 1) / 2;
+  w->after[a] = all - length - w->before[a];
+  return CLARKE_OK;
+}
+
 /* stride (in - 1) + extent positions less the padding on both sides, and output_padding more at the end. */
 static clarke_status
 read_cropping(clarke_window *w, const clarke_lowering *low, clarke_error *err)
 {
-  const clarke_attr *rule = clarke_model_attr(low->node, "auto_pad");
-  size_t pads[2 * CLARKE_MAX_SPATIAL] = {0}, more[CLARKE_MAX_SPATIAL] = {0};
+  size_t pads[2 * CLARKE_MAX_SPATIAL] = {0}, more[CLARKE_MAX_SPATIAL] = {0}, length[CLARKE_MAX_SPATIAL] = {0};
+  bool upper;
   clarke_status status = read_list(pads, low, "pads", 2 * w->axes, 0, 0, err);
 
   if (status == CLARKE_OK)
     status = read_list(more, low, "output_padding", w->axes, 0, 0, err);
-  if (status != CLARKE_OK)
-    return status;
-  if ((rule != NULL && strcmp(rule->s, "NOTSET") != 0) || clarke_model_attr(low->node, "output_shape") != NULL)
-    return clarke_lower_fail(low, err, "auto_pad and output_shape are not supported; write the padding they mean as pads and "
-                                       "output_padding");
-  for (size_t a = 0; a < w->axes; a++) {
-    const size_t all = (w->in[a] - 1) * w->stride[a] + extent(w, a) + more[a];
+  if (status == CLARKE_OK)
+    status = read_lengths(length, &upper, w, low, err);
+  for (size_t a = 0; a < w->axes && status == CLARKE_OK; a++) {
+    size_t all = (w->in[a] - 1) * w->stride[a] + extent(w, a) + more[a];
 
     if (more[a] >= w->stride[a] && more[a] >= w->dilation[a])
       return clarke_lower_fail(low, err, "output_padding holds %zu; expected less than the stride or the dilation", more[a]);
     w->before[a] = pads[a];
     w->after[a] = pads[a + w->axes];
-    if (all <= w->before[a] + w->after[a])
+    if (length[a] > 0)
+      status = crop_to(w, low, a, &all, length[a], upper, err);
+    if (status == CLARKE_OK && all <= w->before[a] + w->after[a])
       return clarke_lower_fail(low, err, "pads cut all of axis %zu off: the output would have no entries", a + 2);
     w->out[a] = all - w->before[a] - w->after[a];
   }
-  return CLARKE_OK;
+  return status;
 }
 
 /* The batch is the first axis; or a spatial one, along which windows have one entry each and stand everywhere: then each sample

@@ -3,7 +3,7 @@
 #ifndef CLARKE_PROOF_RECORD_CLAIM_H
 #define CLARKE_PROOF_RECORD_CLAIM_H
 
-#include "trace/certify.h"
+#include "trace/certify/certify.h"
 
 /* The checker's bound is its own, and about as large as ours, or larger: what is nearer to ours than this part is not claimed. */
 #define CLARKE_PROOF_NEAR 0.8

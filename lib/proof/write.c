@@ -282,15 +282,36 @@ put_mix(writer *w)
 }
 
 static void
+put_groups(writer *w)
+{
+  const clarke_balance *b = &w->a->balance;
+
+  fprintf(w->out, "evidence balance %zu\n", b->n);
+  for (size_t g = 0; g < b->n; g++) {
+    fprintf(w->out, "group %zu", b->cells[g]);
+    for (size_t k = 0; k < w->q->replay->n_touches; k++)
+      if (b->group_of[k] == g + 1)
+        fprintf(w->out, " %zu", k);
+    fputc('\n', w->out);
+  }
+}
+
+/* Cells with their directions; of a hull each with its weight. */
+static void
 put_hull(writer *w)
 {
-  fprintf(w->out, "evidence hull %zu\n", w->a->n_cells);
+  if (w->a->evidence == CLARKE_EVIDENCE_BALANCE)
+    put_groups(w);
+  else
+    fprintf(w->out, "evidence hull %zu\n", w->a->n_cells);
   for (size_t i = 0; i < w->a->n_cells; i++) {
     const clarke_cell *cell = &w->a->cell[i];
 
     fputs("cell ", w->out);
-    put_rational(w, w->a->weight[i]);
-    fputc(' ', w->out);
+    if (w->a->evidence == CLARKE_EVIDENCE_HULL) {
+      put_rational(w, w->a->weight[i]);
+      fputc(' ', w->out);
+    }
     for (size_t k = 0; k < w->q->replay->n_touches; k++)
       put_side(w, &w->q->replay->touch[k], cell->side[k]);
     if (w->q->replay->n_touches == 0)
@@ -440,6 +461,7 @@ put_evidence(writer *w, clarke_error *err)
     put_mix(w);
     return CLARKE_OK;
   case CLARKE_EVIDENCE_HULL:
+  case CLARKE_EVIDENCE_BALANCE:
     put_hull(w);
     return CLARKE_OK;
   case CLARKE_EVIDENCE_SEPARATOR:

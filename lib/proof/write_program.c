@@ -205,6 +205,7 @@ put_evidence(FILE *out, const clarke_derivation *d, const clarke_proof_tree *tre
   case CLARKE_EVIDENCE_BOUND:
   case CLARKE_EVIDENCE_SIMPLICES:
   case CLARKE_EVIDENCE_COMPENSATION:
+  case CLARKE_EVIDENCE_BALANCE:
   case CLARKE_EVIDENCE_NONE:
     break;
   }

@@ -4,7 +4,7 @@
 #define CLARKE_PROOF_WRITE_RECORD_H
 
 #include "proof/write.h"
-#include "trace/branches.h"
+#include "trace/certify/branches.h"
 
 typedef struct {
   clarke_proof_input model, params, batch, trace, gradients;

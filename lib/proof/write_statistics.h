@@ -2,7 +2,7 @@
 #ifndef CLARKE_PROOF_WRITE_STATISTICS_H
 #define CLARKE_PROOF_WRITE_STATISTICS_H
 
-#include "trace/certify.h"
+#include "trace/certify/certify.h"
 
 #include <stdio.h>
 

@@ -26,17 +26,26 @@ ties_of_zeros_json(const clarke_layer *l)
   return l->ties == 0 ? NULL : l->zeros_known ? json_integer((json_int_t)l->ties_of_zeros) : json_null();
 }
 
+/* Windows with several functions where S_j less T_j is not empty. Null where it is not known; NULL, which leaves it out, of others. */
+static json_t *
+tie_counts_json(const clarke_layer *l, const clarke_tie_counts *c, bool known)
+{
+  return l->parted == 0 ? NULL : !known ? json_null() : json_pack("{s:I, s:I}", "windows", (json_int_t)c->windows, "entries", (json_int_t)c->entries);
+}
+
 static json_t *
 layer_json(const clarke_layer *l, const clarke_graph *g)
 {
   const clarke_step *step = &g->steps[l->step];
 
-  return json_pack("{s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:o*, s:o*, s:o, s:I, s:{s:I, s:I, s:o, s:b, s:o, s:o}}",
+  return json_pack("{s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:o*, s:o*, s:o*, s:o*, s:o, s:I, s:{s:I, s:I, s:o, s:b, s:o, s:o}}",
                    "name", clarke_json_text(step->name), "op", step->op->name, "neurons",
                    (json_int_t)l->neurons, "touched", (json_int_t)l->touched, "moving",
                    (json_int_t)l->moving, "ties", (json_int_t)l->ties, "nontrivial_ties",
                    (json_int_t)(step->kind == CLARKE_MAX ? l->touched : 0),
                    "ties_of_zeros", ties_of_zeros_json(l), "parted", l->parted > 0 ? json_integer((json_int_t)l->parted) : NULL,
+                   "s_less_t", tie_counts_json(l, &l->by_derivative, l->by_derivative_known),
+                   "s_less_t_by_identity", tie_counts_json(l, &l->by_identity, true),
                    "rank", l->rank_known ? json_integer((json_int_t)l->rank) : json_null(),
                    "columns", (json_int_t)l->columns, "system", "constraints",
                    (json_int_t)l->constraints, "variables", (json_int_t)l->variables, "feasible",

@@ -3,7 +3,7 @@
 #include "base/stop.h"
 #include "session/checkpoint.h"
 #include "session/gradient.h"
-#include "trace/summation.h"
+#include "trace/sums/summation.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
-/* A recorded step certified: its session, and the answers node by node (trace/certify.h). */
+/* A recorded step certified: its session, and the answers node by node (trace/certify/certify.h). */
 #ifndef CLARKE_SESSION_CERTIFY_H
 #define CLARKE_SESSION_CERTIFY_H
 
 #include "session/record.h"
-#include "trace/branches.h"
+#include "trace/certify/branches.h"
 
 typedef struct {
   const char *folder;
@@ -56,6 +56,8 @@ clarke_status clarke_certified_gradient(clarke_certified *c, clarke_error *err);
  * its record from a wrong one, and nothing else was asked for. Or by AD's gradient along the recorded branches, too, within a bound, told
  * from a wrong one. Else *settled is false, and nothing is said. */
 clarke_status clarke_certified_settle(bool *settled, clarke_certified *c, clarke_error *err);
+/* The same of nodes that exact arithmetic certified, where enclosures of the whole gradient are too wide to tell: nothing, or explained. */
+clarke_status clarke_certified_by_nodes(clarke_certified *c, clarke_error *err);
 
 /* Nodes that doubles certified once more, with all numbers. */
 clarke_status clarke_certified_again(clarke_certified *c, clarke_error *err);

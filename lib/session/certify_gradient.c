@@ -94,6 +94,8 @@ clarke_certified_gradient(clarke_certified *c, clarke_error *err)
   if (status == CLARKE_OK && !settled)
     status = clarke_record_compare(r, &c->audit, certified ? &c->nodes : NULL,
                                    certified && c->compared && c->pattern.n > 0 ? &c->pattern : NULL, err);
+  if (status == CLARKE_OK && certified && r->ran == CLARKE_RAN_UNKNOWN && c->audit.stopped == NULL)
+    status = clarke_certified_by_nodes(c, err);
   if (status == CLARKE_OK && c->traced && r->ran != CLARKE_RAN_REFUTED && c->audit.stopped == NULL)
     status = judge_branches(c, certified, err);
   if (status == CLARKE_OK && c->claimed && (r->ran == CLARKE_RAN_EXPLAINED || r->ran == CLARKE_RAN_TURNED))

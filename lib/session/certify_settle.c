@@ -6,7 +6,7 @@
 #include "network/derive/gradient/constants.h"
 #include "session/gradient.h"
 #include "session/vague.h"
-#include "trace/rounding_loss.h"
+#include "trace/bound/rounding_loss.h"
 
 #include <float.h>
 #include <math.h>
@@ -379,4 +379,22 @@ clarke_certified_settle(bool *settled, clarke_certified *c, clarke_error *err)
   status = compare(settled, &vague, c, &a, err);
   along_clear(&a, &c->audit.graph);
   return status == CLARKE_OK && *settled ? say(c, &vague, err) : status;
+}
+
+clarke_status
+clarke_certified_by_nodes(clarke_certified *c, clarke_error *err)
+{
+  const clarke_vague none = {0};
+  bool follows = false, explain = false;
+  clarke_status status = CLARKE_OK;
+
+  if (c->whole || !c->compared || c->audit.replay.open > 0 || c->pattern.doubtful > 0)
+    return CLARKE_OK;
+  status = loss_follows(&follows, c, err);
+  if (status == CLARKE_OK && follows)
+    status = nodes_explain(&explain, c, err);
+  if (status != CLARKE_OK || !explain)
+    return status;
+  c->record.by_nodes = true;
+  return say(c, &none, err);
 }

@@ -6,7 +6,7 @@
 #include "format/run.h"
 #include "format/summation.h"
 #include "session/audit.h"
-#include "trace/branches.h"
+#include "trace/certify/branches.h"
 
 /* What can be said of the gradient that ran. */
 typedef enum {

@@ -5,11 +5,11 @@
 
 #include "exact/upward.h"
 #include "base/text.h"
-#include "trace/certificate.h"
+#include "trace/certify/certificate.h"
 #include "network/derive/reverse.h"
 #include "network/derive/sink.h"
 #include "network/pass/piecewise.h"
-#include "trace/rounding_loss.h"
+#include "trace/bound/rounding_loss.h"
 
 #include <math.h>
 #include <stdio.h>

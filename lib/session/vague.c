@@ -1,7 +1,7 @@
 #include "session/vague.h"
 
 #include "exact/upward.h"
-#include "trace/certificate.h"
+#include "trace/certify/certificate.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -14,8 +14,8 @@ import sys
 from arrows import ROOT, without_comments
 
 KIND = re.compile(r"\bcase (CLARKE_(?:GATHER|SUM|SCALE|DENSE|PIECEWISE|ANALYTIC|SOFTMAX|NORMALIZE|MAX|PRODUCT)):")
-LEFT = ["network/derive/gradient.c", "network/pass/identity.c", "trace/rounding_back_step.c", "trace/rounding_forward.c",
-        "trace/sieve_back_step.c", "trace/sieve_forward.c"]
+LEFT = ["network/derive/gradient.c", "network/pass/identity.c", "trace/bound/rounding_back_step.c", "trace/bound/rounding_forward.c",
+        "trace/certify/sieve_back_step.c", "trace/certify/sieve_forward.c"]
 MOST = 8
 # The checker has kinds of its own.
 CHECKER_KIND = re.compile(r"\bcase (INPUT|LINEAR|PIECEWISE|SOFTMAX|OVER_ROOT|WINDOW|NORMALIZE|PRODUCT|FUNCTION):")

@@ -3,8 +3,8 @@
 
     monitoring.py CLARKE [--only NAME ...] [--every N ...] [--rounds N]
 
-prints a table. For each network: the plain step; the same under torch.autograd.detect_anomaly; with a hook that counts arguments of ReLU at 0 and
-tied windows above 0; and with clarke.monitor, of every N-th step. Time is the processor's, of one thread: the training's thread alone, and all
+prints a table. For each network: the plain step; the same under torch.autograd.detect_anomaly; with clarke.counts, which counts arguments of ReLU at 0 and
+tied windows above 0 in floats; and with clarke.monitor, of every N-th step. Time is the processor's, of one thread: the training's thread alone, and all
 threads and processes that answer, too. Of each the mean over the steps of a round, and the least of the rounds: other programs take the caches. A
 program's first three watched steps, which are seen in other ways, are told by themselves. Where a watched step waits for answers, the processor's caches are others' in
 the meantime: a row has the plain step after a pause as long.
@@ -47,29 +47,6 @@ def whole():
     return sum(use.ru_utime + use.ru_stime for use in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
 
 
-class Counts:
-    """Hooks that count; nothing is asked exactly."""
-
-    def __init__(self, net):
-        self.touched = self.tied = 0
-        self.hooks = [m.register_forward_hook(self.kinks if isinstance(m, nn.ReLU) else self.windows) for m in net.modules()
-                      if isinstance(m, (nn.ReLU, nn.MaxPool2d))]
-
-    def kinks(self, _, inputs, __):
-        with torch.no_grad():
-            self.touched += inputs[0].numel() - torch.count_nonzero(inputs[0])
-
-    def windows(self, _, inputs, output):
-        with torch.no_grad():
-            x = inputs[0]
-            largest = sum((x[:, :, i::2, j::2] == output).to(torch.uint8) for i in (0, 1) for j in (0, 1))
-            self.tied += torch.count_nonzero((largest > 1) & (output > 0))
-
-    def remove(self):
-        for hook in self.hooks:
-            hook.remove()
-
-
 def steps(net, x, n, block=None, pause=0.0, ends=False):
     """Seconds of the training's thread, and of all, a step; and those that the thread waited for others."""
     y, optimizer = torch.arange(len(x)) % 10, torch.optim.SGD(net.parameters(), lr=.01)
@@ -106,9 +83,9 @@ def measure(name, make, o):
     row(f"{name}: plain", (plain, plain), plain)
     with torch.autograd.detect_anomaly(check_nan=True):
         row("detect_anomaly", steps(net, x, n), plain)
-    counts = Counts(net)
-    row("kinks counted by a hook", steps(net, x, n), plain)
-    counts.remove()
+    counted = clarke.counts(net)
+    row("kinks counted (clarke.counts)", steps(net, x, n), plain)
+    counted.close()
     for every in o.every:
         with tempfile.TemporaryDirectory() as folder:
             watched = max(every, n // every * every) if every > 1 else o.rounds * (8 if quick else 2)

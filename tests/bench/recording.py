@@ -31,9 +31,9 @@ from torch.nn import functional as F  # noqa: E402
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent.parent / "tools" / "python"))
 import clarke  # noqa: E402
-from clarke.fingerprint import PROGRAMS  # noqa: E402
-from clarke.recorder import settle  # noqa: E402
-from clarke.repeated import LAST  # noqa: E402
+from clarke.recording.fingerprint import PROGRAMS  # noqa: E402
+from clarke.recording.recorder import settle  # noqa: E402
+from clarke.recording.repeated import LAST  # noqa: E402
 
 WAYS = [("all, the first of its program", {}, time.process_time), ("light, the first of its program", {"light": True}, time.process_time),
         ("all, not run again", {"again": False}, time.process_time), ("light, not run again", {"light": True, "again": False}, time.process_time),

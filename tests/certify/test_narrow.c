@@ -4,7 +4,7 @@
 #include "../suite.h"
 #include "narrow.h"
 
-#include "trace/certificate.h"
+#include "trace/certify/certificate.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "products.h"
 #include "record.h"
 #include "request.h"
-#include "trace/mma_certify.h"
+#include "trace/tensorcore/mma_certify.h"
 #include "../suite.h"
 
 #include <stdio.h>

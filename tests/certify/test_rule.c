@@ -1,7 +1,7 @@
 /* Numbers, rules and readers of tensor cores' records. */
-#include "trace/mma_gpu.h"
-#include "trace/mma_rule.h"
-#include "trace/mma_set.h"
+#include "trace/tensorcore/mma_gpu.h"
+#include "trace/tensorcore/mma_rule.h"
+#include "trace/tensorcore/mma_set.h"
 #include "../suite.h"
 
 #include <math.h>

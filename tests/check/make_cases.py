@@ -2255,7 +2255,7 @@ def simplices():
         ("outside", "not inside the simplex", one, [(1, 1), (-1, 1), (1, -1)]),
         ("segment", "changes of a larger dimension", ["2 0 1 2 3"], [(1, 1), (-1, -1)]),
         ("more", "for changes of dimension 2", ["4 0 1 2 3"], [(1, 1), (-1, -1), (1, -1), (-1, 1)]),
-        ("none", "a block of 0 cells", ["0 0 1 2 3"], []),
+        ("none", "0 cells, for changes of", ["0 0 1 2 3"], []),
         ("flat", "does not move touched kink 2", one, [(1, 0), (-1, -3), (1, -1)]),
         ("few", "'direction' is expected", one, three[:2]),
         ("many", "'directions' is expected", one, three + three[:1]),
@@ -2301,6 +2301,80 @@ def simplices():
     simplices_of_windows(base, evidence)
 
 
+def balance_of(groups, cells):
+    """cells: (sides, direction), in the order of the groups' choices."""
+    lines = [f"evidence balance {len(groups)}"] + [f"group {g}" for g in groups]
+    for sides, d in cells:
+        lines += [f"cell {sides}", "directions 1", "direction"] + [f"move w at {i} {x}" for i, x in enumerate(d) if x != 0]
+    return "\n".join(lines)
+
+
+def balances():
+    """The cells of `simplices`, each whole; groups; kinks behind kinks; rows known up to a factor."""
+    base = dict(verdict="in-clarke", model="simplices.onnx", data="simplices.npz", touched=4, proxies=["Relu 0 0"], wrt="w")
+    one, two = ["3 0 1 2 3"], ["2 0 1", "2 2 3"]
+    three = [("+-+-", (2, 1)), ("-+-+", (-1, -3)), ("+--+", ("1/2", -1))]
+    four = [("+-+-", (1, 1)), ("+--+", (1, -1)), ("-++-", (-1, 1)), ("-+-+", (-1, -1))]
+    for name, groups, cells in [("", one, three), ("-turned", one, three[::-1]), ("-two", two, four), ("-two-turned", two, four[::-1])]:
+        case("balance" + name, 0, "VERIFIED", evidence=balance_of(groups, cells), **base)
+    for name, reason, groups, cells in [
+            ("outside", "not inside the simplex", one, [("+-+-", (1, 1)), ("-++-", (-1, 1)), ("+--+", (1, -1))]),
+            ("segment", "changes of a larger dimension", ["2 0 1 2 3"], [four[0], four[3]]),
+            ("more", "4 cells, for changes of dimension 2", ["4 0 1 2 3"], four),
+            ("edge", "cannot tell", one, [four[0], four[3], four[3]]),
+            ("order", "one for each choice of the groups' cells", two, [four[0], four[2], four[1], four[3]]),
+            ("same", "one for each choice of the groups' cells", two, [four[0], four[1], four[2], four[1]]),
+            ("side", "moves to the wrong side", one, [("+-++", (2, 1)), *three[1:]]),
+            ("few", "'cell' is expected", one, three[:2]), ("many", "'end' is expected", one, three + three[:1]),
+            ("none", "of 1 to 65536 cells", ["0 0 1 2 3"], three), ("most", "of 1 to 65536 cells", ["65537 0 1 2 3"], three),
+            ("left", "2 (node 1 'rho', feature 2, sample 0) has another slope than AD's, and is in no group", ["2 0 1"], [four[0], four[2]]),
+            ("twice", "touched kinks in increasing order", ["3 0 1 1 2 3"], three), ("shared", "touched kinks in increasing order", ["2 0 1", "2 1 2 3"], four),
+            ("beyond", "touched kinks in increasing order", ["3 0 1 2 3 4"], three), ("no-group", "one group or more", [], three),
+            ("groups", "one group or more", one * 5, three)]:
+        case("balance-" + name, 1, reason, evidence=balance_of(groups, cells), **base)
+    for verdict, reason in [("in-bouligand", "one cell is expected"), ("not-in-clarke", "does not prove")]:
+        case("balance-" + verdict, 1, reason, evidence=balance_of(one, three), **{**base, "verdict": verdict})
+    case("balance-single", 0, "VERIFIED", evidence=balance_of(["1 0 1 2 3"], three[:1]), **{**base, "verdict": "in-bouligand", "model": "simplices-zero.onnx"})
+    balances_behind()
+    balances_up_to_factors()
+
+
+def balances_behind():
+    """relu(2 w + |w|) is 3 w and 0: AD, with 0 and 1/2, says 1. With - 3 relu(w) beside it, it is 0, and AD says -1/2."""
+    node = helper.make_node
+    nodes = [node("Mul", ["x", "w"], ["a"], "a"), node("Abs", ["a"], ["b"], "b"), node("Mul", ["a", "two"], ["c"], "c"),
+             node("Add", ["b", "c"], ["d"], "d"), node("Relu", ["d"], ["out"], "e")]
+    save("balance-behind.onnx", nodes, ["N", 1], ["N", 1], dict(w=[0], two=[2]))
+    save("balance-behind-zero.onnx", nodes[:4] + [
+        node("Relu", ["d"], ["e"], "e"), node("Relu", ["a"], ["f"], "f"), node("Mul", ["f", "three"], ["g"], "g"),
+        node("Sub", ["e", "g"], ["out"], "h")], ["N", 1], ["N", 1], dict(w=[0], two=[2], three=[3]))
+    batch("balance-behind.npz", [[1]])
+    base = dict(verdict="in-clarke", model="balance-behind.onnx", data="balance-behind.npz", touched=2, proxies=["Abs 0 0", "Relu 0 1/2"], wrt="w")
+    sides = [("++", (1,)), ("--", (-1,))]
+    case("balance-behind", 0, "VERIFIED", evidence=balance_of(["2 0 1"], sides), **base)
+    case("balance-behind-above", 1, "not inside", evidence=balance_of(["2 0 1"], sides), **{**base, "proxies": ["Abs 0 0", "Relu 0 2"]})
+    # The changes are 3 - 7/5 * 2 and - 7/5 * 2; with AD's slope behind |w|, instead of the cell's, the first would be -4/5 + 7/5.
+    case("balance-behind-inside", 0, "VERIFIED", evidence=balance_of(["2 0 1"], sides), **{**base, "proxies": ["Abs 0 0", "Relu 0 7/5"]})
+    # 3 - 8/5 * 2 is below 0; with AD's slope it would be -6/5 + 8/5.
+    case("balance-behind-outside", 1, "not inside", evidence=balance_of(["2 0 1"], sides), **{**base, "proxies": ["Abs 0 0", "Relu 0 8/5"]})
+    case("balance-behind-groups", 1, "of several groups a kink is behind another",
+         evidence=balance_of(["2 0", "1 1"], sides), **base)
+    case("balance-behind-zero", 1, "not inside", evidence=balance_of(["2 0 1 2"], [("+++", (1,)), ("---", (-1,))]),
+         **{**base, "model": "balance-behind-zero.onnx", "touched": 3})
+
+
+def balances_up_to_factors():
+    """relu(w y): y, by Elu, is 2 in a sample and 1/e - 1 in two."""
+    nodes = [helper.make_node("Elu", ["x"], ["y"], "y"), helper.make_node("Mul", ["y", "w"], ["z"], "z"), helper.make_node("Relu", ["z"], ["out"], "r")]
+    save("balance-factors.onnx", nodes, ["N", 1], ["N", 1], dict(w=[0]))
+    batch("balance-factors.npz", [[2], [-1], [-1]])
+    base = dict(verdict="in-clarke", model="balance-factors.onnx", data="balance-factors.npz", touched=3, proxies=["Elu 0 1", "Relu 0 0"], wrt="w")
+    cells = [("+--", (1,)), ("-++", (-1,))]
+    case("balance-factors", 0, "VERIFIED", evidence=balance_of(["2 0 1 2"], cells), **base)
+    for name, proxy, status, reason in [("-within", "27/10", 0, "VERIFIED"), ("-beyond", "14/5", 1, "not inside")]:  # 1 / (1 - (1 - 1/e)) = e = 2.718...
+        case("balance-factors" + name, status, reason, evidence=balance_of(["2 0 1 2"], cells), **{**base, "proxies": ["Elu 0 1", "Relu 0 " + proxy]})
+
+
 def simplices_of_losses(base, right):
     """Two classes with irrational shares; and other weights of the second, by which all gradients have a positive entry."""
     patches = [(1, 0), (-1, 0), (0, 1), (0, -1)]
@@ -2325,7 +2399,7 @@ def simplices_of_means(evidence):
     base = dict(verdict="in-clarke", model="simplices-mean.onnx", data="simplices-mean.npz", touched=1, proxies=["Relu 0 1/2"],
                 wrt="w", loss="mse")
     case("simplices-mean", 0, "VERIFIED", evidence=evidence(["1 0"], [(1,)]), **base)
-    case("simplices-mean-more", 1, "a block of 2 cells, for changes of dimension 0", evidence=evidence(["2 0"], [(1,), (-1,)]), **base)
+    case("simplices-mean-more", 1, "2 cells, for changes of dimension 0", evidence=evidence(["2 0"], [(1,), (-1,)]), **base)
     batch("simplices-mean-other.npz", [[1]], np.float32([[-1, 1, 1]]))
     case("simplices-mean-other", 1, "changes of a larger dimension", evidence=evidence(["1 0"], [(1,)]),
          **{**base, "data": "simplices-mean-other.npz"})
@@ -2749,9 +2823,9 @@ def refusals():
                   axis=1)
         for more in [dict(mode="symmetric"), dict(mode="wrap")]:  # wrap is there from operator set 19 on
             yield one("an unknown mode", "Pad", ["x", "i"], [ints(0, 0, 1, 0, 0, 1)], **more)
-        for value, reason in [("one", "not with zeros"), ("s", "its value is no constant number"), ("x", "its value is no constant number")]:
+        for value, reason in [("one", "no parameter is named"), ("s", "its value is no constant number"), ("x", "its value is no constant number")]:
             yield one(reason, "Pad", ["x", "i", value], [ints(0, 0, 1, 0, 0, 1)])
-        yield one("not with zeros", "Pad", opset=10, pads=[0, 0, 1, 0, 0, 1], value=1.0)
+        yield one("no parameter is named", "Pad", opset=10, pads=[0, 0, 1, 0, 0, 1], value=1.0)
         yield one("its pads are not two for each axis", "Pad", ["x", "i"], [ints(0, 0, 1, 0, 0)])
         yield one("output 'out' is not computed from the input", "Pad", ["w", "i"], [ints(0, 1, 0, 0)])
         for pads in [(1, 0, 0, 0, 0, 0), (0, 0, 0, 1, 0, 0), (0, 0, -4, 0, 0, 0), (0, -1, 0, 0, -1, 0)]:
@@ -2866,8 +2940,8 @@ def refusals():
         whole = made in ("Range", "ReduceProd") and nodes[-1].input[0] != "x"
         out = TensorProto.INT64 if whole else TensorProto.DOUBLE if made == "ConstantOfShape" else TensorProto.FLOAT
         save(name + ".onnx", nodes, ["N", 2, 4], None, weights, opset, out_type=out)
-        case(name, 2, reason, verdict="in-bouligand", model=name + ".onnx", data="refused.npz", touched=0, proxies=[],
-             evidence=NOTHING)
+        case(name, 1 if reason == "no parameter is named" else 2, reason, verdict="in-bouligand", model=name + ".onnx", data="refused.npz", touched=0,
+             proxies=[], evidence=NOTHING)
     # a mask that is computed: of one key for two, which some pad; of two heads for one, and lengths of as many samples as there are
     for what, columns, heads, reason in [("key", 1, 1, "of another number of keys"), ("heads", 2, 2, "a mask of other axes")]:
         save(f"refused-mask-{what}.onnx", [
@@ -4834,7 +4908,7 @@ def needs():
     for name, reason, nodes, weights, integers, opset in (
             ("product-of-constants", "is not computed from the input", [node("Mul", ["a", "b"], ["out"])], dict(a=[1.0, 2.0, 3.0, 4.0], b=[1.0, 1.0, 2.0, 2.0]), dict(), 17),
             ("conv-constant", "VERIFIED", [node("Conv", ["a", "k"], ["y0"]), node("Add", ["x", "y0"], ["out"])], dict(a=[[[1.0, 1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0, 1.0]]], k=[[[1.0, 1.0], [1.0, 1.0]], [[1.0, 1.0], [1.0, 1.0]]]), dict(), 17),
-            ("conv-output-shape", "padding that is left to be computed", [node("ConvTranspose", ["x", "k"], ["out"], output_shape=[6])], dict(k=[[[1.0, 1.0]], [[1.0, 1.0]]]), dict(), 17),
+            ("conv-output-shape", "VERIFIED", [node("ConvTranspose", ["x", "k"], ["out"], output_shape=[6])], dict(k=[[[1.0, 1.0]], [[1.0, 1.0]]]), dict(), 17),
             ("conv-output-padding", "output_padding is not less than stride or dilation", [node("ConvTranspose", ["x", "k"], ["out"], output_padding=[1])], dict(k=[[[1.0, 1.0]], [[1.0, 1.0]]]), dict(), 17),
             ("conv-no-entries", "the padding leaves no entries", [node("ConvTranspose", ["x", "k"], ["out"], pads=[3, 2])], dict(k=[[[1.0, 1.0]], [[1.0, 1.0]]]), dict(), 17),
             ("extreme-axis-twice", "an axis twice", [node("ReduceMax", ["x"], ["out"], axes=[1, 1])], dict(), dict(), 17),
@@ -5798,7 +5872,7 @@ def main():
     for make in [lemma2, lemma3, one_layer_abs, two_layers, cascade, sigmoid, prelu, no_bend, constant_behind, convolutions, tied, opposed,
                  normalized, near_kinks, resting, factors, false_factors, products_of_parameters,
                  quotients_by_parameters, slopes_of_quotients, windows_of_products, identities, statements, roles, runs, lists,
-                 long_lists, orders, bounds, simplices, layers, exact_layers, trained, wide, global_maxima, refusals, words, fan,
+                 long_lists, orders, bounds, simplices, balances, layers, exact_layers, trained, wide, global_maxima, refusals, words, fan,
                  negated, own_losses, clamped, inputs, single_runs, records, extremes, sorts, expanded,
                   recurrent, needs, chains, lifted_constants, masked, values_that_are_shown, compared, jumping, padded, averaged, sums_of_products, dropped,
                   statistics, declarations, weights_of_nodes, zones]:

@@ -58,7 +58,7 @@ static const evidence_kind evidence[] = {
     {"ad", true, false, false, check_ad},    {"mix", false, true, false, check_mix},
     {"hull", true, true, false, lacks},      {"compensation", true, false, false, lacks},
     {"simplices", true, true, false, lacks}, {"separator", false, false, true, lacks},
-    {"bound", false, false, true, lacks},
+    {"bound", false, false, true, lacks},    {"balance", true, true, false, lacks},
 };
 
 static const operator_set operators = {.tables = {&piecewise_operators, NULL}, .types = check_one_type};

@@ -39,7 +39,7 @@ KINDS = {
        for evidence, linked in (("ad", "program"), ("hull", "means"), ("unanimous", "trees"), ("separator", "cones"))},
     **{f"unrolled {evidence}": (["model", "followed"], "unrolled") for evidence in ("ad", "hull", "separator")},
     **{f"network {evidence}": (["model", "network"], linked)
-       for evidence, linked in (("ad", "network"), ("mix", "network"), ("hull", "hulls"), ("simplices", "simplices"),
+       for evidence, linked in (("ad", "network"), ("mix", "network"), ("hull", "hulls"), ("simplices", "simplices"), ("balance", "balance"),
                                 ("separator", "separators"), ("bound", "bounds"), ("compensation", "compensation"))},
     **{f"zone {zone}": (["model"], "zone") for zone in ("compensation", "bifurcation")},
     "record": (["model"], "record"),

@@ -958,6 +958,55 @@ assert_added(const clarke_matrix *c, const clarke_matrix *a, const size_t *to, c
   grid_free(&radius);
 }
 
+/* All entries of a added to some column of zeros, by a map to its n rows. */
+static void
+assert_column_put_back(const clarke_matrix *a, const size_t *map, size_t n, uint64_t *state)
+{
+  const size_t count = a->rows * a->cols, cols = 1 + draw_below(state, 3), j = draw_below(state, cols);
+  size_t *to = malloc((count + 1) * sizeof *to), *from = malloc((count + 1) * sizeof *from), found = 0;
+  clarke_matrix c;
+
+  clarke_matrix_init(&c);
+  OK(clarke_matrix_resize(&c, n, cols, a->limbs + 1, NULL));
+  c.exp = a->exp + 1;
+  mpz_set(c.den, a->den);
+  ck_assert_int_ne(clarke_matrix_put_back(&c, a, j, map, NULL), CLARKE_OK);
+  c.exp = a->exp;
+  OK(clarke_matrix_put_back(&c, a, j, map, NULL));
+  for (size_t e = 0; e < count; e++)
+    if (map[e] != SIZE_MAX) {
+      to[found] = map[e] * cols + j;
+      from[found++] = e;
+    }
+  assert_added(&c, a, to, from, found);
+  clarke_matrix_clear(&c);
+  free(from);
+  free(to);
+}
+
+/* Some column, laid out as a matrix, padding among its entries. */
+static void
+assert_column_laid_out(const clarke_matrix *a, uint64_t *state)
+{
+  const size_t rows = 1 + draw_below(state, 4), cols = 1 + draw_below(state, 4), j = draw_below(state, a->cols);
+  size_t *map = sample_map(rows * cols, a->rows, state), to[16], from[16], found = 0;
+  clarke_matrix c;
+
+  clarke_matrix_init(&c);
+  OK(clarke_matrix_lay_out(&c, a, j, map, rows, cols, NULL));
+  ck_assert(c.rows == rows && c.cols == cols);
+  for (size_t e = 0; e < rows * cols; e++)
+    if (map[e] != SIZE_MAX) {
+      to[found] = e;
+      from[found++] = map[e] * a->cols + j;
+    }
+  assert_added(&c, a, to, from, found);
+  map[0] = a->rows;
+  ck_assert_int_ne(clarke_matrix_lay_out(&c, a, j, map, rows, cols, NULL), CLARKE_OK);
+  clarke_matrix_clear(&c);
+  free(map);
+}
+
 START_TEST(entries_in_other_places)
 {
   uint64_t state = 91;
@@ -993,6 +1042,8 @@ START_TEST(entries_in_other_places)
         from[found++] = e;
       }
     assert_added(&c, &a, to, from, found);
+    assert_column_put_back(&a, map, n, &state);
+    assert_column_laid_out(&a, &state);
     if (n > 0 && rows > 0) {
       map[draw_below(&state, rows * cols)] = n;
       ck_assert_int_ne(clarke_matrix_scatter_entries(&c, &a, map, n, NULL), CLARKE_OK);

@@ -1,7 +1,7 @@
 /* Records of tensor cores. The first byte chooses a reader: 0 to 4 factors of a format, 5 addends, 6 results, 7 instructions.
  * Factors that are accepted are multiplied by every rule that there is for so many. */
-#include "trace/mma_rule.h"
-#include "trace/mma_set.h"
+#include "trace/tensorcore/mma_rule.h"
+#include "trace/tensorcore/mma_set.h"
 #include "mutate.h"
 #include "target.h"
 

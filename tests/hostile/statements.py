@@ -38,6 +38,8 @@ for huge in HUGE:
     network("hull " + label, evidence=("evidence hull " + huge,), verdict="in-clarke")
     network("simplices " + label, evidence=("evidence simplices " + huge,), verdict="in-clarke")
     network("block " + label, evidence=("evidence simplices 1", "block " + huge + " 0"), verdict="in-clarke")
+    network("balance " + label, evidence=("evidence balance " + huge,), verdict="in-clarke")
+    network("group " + label, evidence=("evidence balance 1", "group " + huge + " 0"), verdict="in-clarke")
     network("mix " + label, evidence=("evidence mix " + huge,), verdict="in-clarke")
     network("dead " + label, evidence=("evidence separator", "v w 0 1", "tree", "branch 0", "dead " + huge), verdict="not-in-clarke")
     network("branch " + label, evidence=("evidence separator", "v w 0 1", "tree", "branch " + huge), verdict="not-in-clarke")

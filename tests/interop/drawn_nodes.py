@@ -166,14 +166,14 @@ def pad(d):
     if mode not in (None, "constant"):
         most = {"edge": lambda k: 2, "reflect": lambda k: k - 1, "wrap": lambda k: k}[mode]
         pads = [min(abs(p), most(shape[axes[i % len(axes)]])) for i, p in enumerate(pads)]
+    value = d.rng.choice([0, -1.5, 0.75]) if mode in (None, "constant") else 0
     if d.opset < 11:
-        return d.node("Pad", inputs, pads=pads, mode=mode)
+        return d.node("Pad", inputs, pads=pads, mode=mode, value=value or None)
     inputs.append(d.constant(np.array(pads, np.int64)))
+    inputs.append(d.constant(np.array(value, np.float32), weight=False) if value or d.rng.random() < 0.3 else "")
     if len(axes) < n or (d.opset >= 18 and d.rng.random() < 0.2):
-        inputs += ["", d.constant(np.array(axes, np.int64))]
-    elif d.rng.random() < 0.3:
-        inputs.append(d.constant(np.array(0, np.float32), weight=False))
-    return d.node("Pad", inputs, mode=mode)
+        inputs.append(d.constant(np.array(axes, np.int64)))
+    return d.node("Pad", inputs if inputs[-1] else inputs[:-1], mode=mode)
 
 
 def expand(d):
@@ -392,9 +392,16 @@ def transposed(d):
     w = d.constant(d.floats([shape[1], d.rng.choice([1, 2]), *kernel]))
     strides = [d.rng.choice([1, 2]) for _ in kernel]
     more = [d.rng.randrange(s) for s in strides] if d.rng.random() < 0.3 else None
-    return d.node("ConvTranspose", [d.now, w], group=group if group > 1 else None, strides=strides, output_padding=more,
-                  pads=[d.rng.choice([0, min(1, k - 1)]) for k in 2 * kernel] if d.rng.random() < 0.4 else None,
-                  dilations=[d.rng.choice([1, 2]) for _ in kernel] if d.rng.random() < 0.2 else None)
+    dilations = [d.rng.choice([1, 2]) for _ in kernel] if d.rng.random() < 0.2 else None
+    padding = {"pads": [d.rng.choice([0, min(1, k - 1)]) for k in 2 * kernel]} if d.rng.random() < 0.4 else {}
+    if d.rng.random() < 0.4:  # padding that is found by the output's length
+        padding = {"auto_pad": d.rng.choice(["SAME_UPPER", "SAME_LOWER", "VALID"])}
+        reach = [(n - 1) * s + (k - 1) * t + 1 + m for n, s, k, t, m in zip(shape[2:], strides, kernel, dilations or [1] * 9, more or [0] * 9)]
+        if padding["auto_pad"] != "VALID" and d.rng.random() < 0.6:
+            padding["output_shape"] = [d.rng.randint(max(n - 3, 1), n + (padding["auto_pad"] == "SAME_LOWER")) for n in reach]
+        elif padding["auto_pad"] != "VALID" and any(n * s > r for n, s, r in zip(shape[2:], strides, reach)):
+            raise Undrawn  # padding of less than nothing
+    return d.node("ConvTranspose", [d.now, w], group=group if group > 1 else None, strides=strides, output_padding=more, dilations=dilations, **padding)
 
 
 def pool(d):

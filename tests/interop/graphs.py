@@ -437,6 +437,13 @@ def larger(rng):
         g.then("Resize", "", g.constant([1, 1, 2, 1.5]), mode="linear", coordinate_transformation_mode=mode)
         yield f"between-{mode}", g.then("Relu").then("Flatten").dense(24, 3)
 
+    for told in (dict(auto_pad="SAME_UPPER"), dict(output_shape=[4, 5]), dict(output_shape=[6, 7])):
+        g = Graph(rng, [2, 3, 3])
+        g.then("ConvTranspose", g.parameter(2, 2, 2, 2), strides=[2, 2], **told).then("Relu")
+        g.then("Pad", g.constant([0, 0, 1, 0, 0, 0, 0, 1], np.int64), g.constant(0.75)).then("MaxPool", kernel_shape=[2, 2]).then("Flatten")
+        made = told.get("output_shape", [6, 6])
+        yield f"padded-{'-'.join(map(str, told.values()))}".replace("[", "").replace("]", "").replace(", ", "-"), g.dense(2 * made[0] * made[1], 3)
+
     g = Graph(rng, [3, 4], first=1)
     g.then("ConvTranspose", g.parameter(3, 2, 4), g.parameter(2), strides=[2], pads=[1, 1]).then("Relu").then("Flatten")
     yield "transposed-line", g.dense(16, 3)

@@ -264,6 +264,12 @@ def conv_transposed(args, attr, opset, batched):
     pads, more = attr.get("pads", [0] * 2 * axes), attr.get("output_padding", [0] * axes)
     function = F.conv_transpose1d if axes == 1 else F.conv_transpose2d
     y = function(x, weight, None, attr.get("strides", 1), 0, 0, attr.get("group", 1), attr.get("dilations", 1))
+    rule = attr.get("auto_pad", b"NOTSET").decode()
+    if "output_shape" in attr or rule.startswith("SAME"):
+        length = attr.get("output_shape", [n * s for n, s in zip(x.shape[2:], attr.get("strides", [1] * axes))])
+        over = [n + m - k for n, m, k in zip(y.shape[2:], more, length)]
+        first = [t // 2 if rule == "SAME_UPPER" else t - t // 2 for t in over]
+        pads = [*first, *[t - f for t, f in zip(over, first)]]
     ends = [(-pads[a], more[a] - pads[axes + a]) for a in range(axes)]
     y = F.pad(y, [s for pair in ends[::-1] for s in pair])
     return y if len(args) < 3 else y + args[2].reshape(-1, *[1] * axes)
@@ -338,7 +344,8 @@ def reduce_mean(args, attr, opset, batched):
 def pad(args, attr, opset, batched):
     x = args[0]
     pads = attr["pads"] if opset < 11 else [int(v) for v in args[1]]
-    return F.pad(x, [p for a in range(x.dim())[::-1] for p in (pads[a], pads[a + x.dim()])])
+    value = float(args[2]) if len(args) > 2 else attr.get("value", 0.0)
+    return F.pad(x, [p for a in range(x.dim())[::-1] for p in (pads[a], pads[a + x.dim()])], value=value)
 
 
 def pointwise(function, *kinks):

@@ -21,7 +21,7 @@ sys.path.append(os.path.join(HERE, "..", "tools"))
 CLARKE, CHECK = map(os.path.abspath, sys.argv[1:3])
 os.environ["CLARKE"] = CLARKE
 import clarke  # noqa: E402
-from clarke.monitor import line_of  # noqa: E402
+from clarke.watching import line_of  # noqa: E402
 from expect import expect, finish  # noqa: E402
 
 ONE = torch.tensor([1.0, 0.0])

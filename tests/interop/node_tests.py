@@ -47,7 +47,7 @@ REASONS = {
     "products of vectors, which are no matrices": "unsqueeze it to a matrix",
     "attributes and modes": "its reference|common denominator|"
         "the value is|expected min < max|input_forget must|alpha must be 1|mode is|coordinate_transformation_mode is|"
-        "p is \\d+|exclusive and reverse|aspect_ratio|antialias is|auto_pad and output_shape|"
+        "p is \\d+|exclusive and reverse|aspect_ratio|antialias is|"
         "transA = 0|batch_dims|are supported$|storage_order",
     "shapes of a single run that a batch of this size does not fit": "do not broadcast|"
         "in \\d+ equal parts|the parts do not fit|out of range|"

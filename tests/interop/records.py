@@ -32,7 +32,7 @@ sys.path.append(os.path.join(HERE, "..", "tools"))
 CLARKE, CHECK = (os.path.abspath(p) for p in sys.argv[1:3])
 os.environ["CLARKE"] = CLARKE
 import clarke  # noqa: E402
-from clarke import kernels, trees  # noqa: E402
+from clarke.sums import kernels, trees  # noqa: E402
 from clarke.files import safetensors  # noqa: E402
 from attacked import Normed, Wrong  # noqa: E402
 import runs  # noqa: E402

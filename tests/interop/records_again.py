@@ -33,7 +33,8 @@ sys.path.append(os.path.join(HERE, "..", "tools"))
 CLARKE, CHECK = (os.path.abspath(p) for p in sys.argv[1:3])
 os.environ["CLARKE"] = CLARKE
 import clarke  # noqa: E402
-from clarke import graph, trace  # noqa: E402
+from clarke.graph import graph  # noqa: E402
+from clarke.tracing import dispatched as trace  # noqa: E402
 from attacked import Net  # noqa: E402
 from expect import expect, finish  # noqa: E402
 

@@ -198,8 +198,27 @@ def turned(folder):
             expect(answer.verdict == "undecided" and answer.report["verdict"] == "in-bouligand", f"turned: {answer.verdict}")
 
 
+def deep(folder):
+    """80 layers of Softplus, which exact arithmetic certifies node by node: the enclosures of the whole gradient are too wide to tell."""
+    torch.manual_seed(1)
+    model, run = nn.Sequential(*[m for _ in range(80) for m in (nn.Linear(16, 16, bias=False), nn.Softplus())], nn.Linear(16, 2)), os.path.join(folder, "deep")
+    with torch.no_grad():
+        for m in model[:-1:2]:
+            w = torch.randn(16, 16)
+            m.weight.copy_((w - w.mean(1, keepdim=True) * 0.9) * 0.375)
+    with clarke.record(run, model):
+        F.cross_entropy(model(torch.randn(2, 16)), torch.tensor([0, 1])).backward()
+    answer = ask(run)
+    expect(answer.answer == "explained" and answer.gradient["by"] == "nodes" and answer.in_clarke, f"deep: {answer.gradient}")
+    whole = subprocess.run([CLARKE, "audit", run, "--gradient", os.path.join(folder, "deep.safetensors")], capture_output=True, text=True)
+    expect("(explained, node by node)" not in whole.stdout, f"deep, with the whole gradient asked for: {whole.stdout[:300]}")
+    for name, factor in (("0.weight", -1), ("0.weight", 2), ("80.weight", 0), ("160.bias", 1.5)):
+        wrong(Copy(folder, run).gradients(factor, name), f"deep, {name} times {factor}")
+
+
 with tempfile.TemporaryDirectory() as scratch:
     turned(scratch)
+    deep(scratch)
     replaced(scratch)
     claimed(scratch)
     statistics(scratch)

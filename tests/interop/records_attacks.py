@@ -104,7 +104,7 @@ def activation_changed_later(step):
     kept = []
     model = Net(lambda h: kept.append(h.relu()) or kept[0])
     recorded = step.record(model, background=True)
-    clarke.recorder.LATER.submit(lambda: __import__("time").sleep(0.3))
+    clarke.recording.recorder.LATER.submit(lambda: __import__("time").sleep(0.3))
     with recorded:
         F.cross_entropy(model(X), Y).backward()
         step.end()

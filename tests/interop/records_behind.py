@@ -21,9 +21,10 @@ PACKAGE = os.path.join(HERE, "..", "..", "tools", "python")
 sys.path.insert(0, PACKAGE)
 sys.path.append(os.path.join(HERE, "..", "tools"))
 import clarke  # noqa: E402
-from clarke import folder as clarke_folder  # noqa: E402
-from clarke import model, recorder  # noqa: E402
-from clarke.trace import HANDED  # noqa: E402
+from clarke.recording import folder as clarke_folder  # noqa: E402
+from clarke.graph import model  # noqa: E402
+from clarke.recording import recorder  # noqa: E402
+from clarke.tracing.dispatched import HANDED  # noqa: E402
 from expect import expect, finish  # noqa: E402
 
 torch.set_num_threads(1)  # a forked process has none of OpenMP's threads, and would wait for them

@@ -23,12 +23,12 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "tools", "python"))
 sys.path.append(os.path.join(HERE, "..", "tools"))
 import clarke  # noqa: E402
-from clarke import model as models  # noqa: E402
-from clarke import outside  # noqa: E402
-from clarke.folder import text_of, text_of_entry  # noqa: E402
-from clarke.graph import Graph  # noqa: E402
-from clarke.recorder import same_bits, settle  # noqa: E402
-from clarke.trace import Value  # noqa: E402
+from clarke.graph import model as models  # noqa: E402
+from clarke.recording import outside  # noqa: E402
+from clarke.recording.folder import text_of, text_of_entry  # noqa: E402
+from clarke.graph.graph import Graph  # noqa: E402
+from clarke.recording.recorder import same_bits, settle  # noqa: E402
+from clarke.tracing.dispatched import Value  # noqa: E402
 from expect import expect, finish  # noqa: E402
 from onnx import helper  # noqa: E402
 

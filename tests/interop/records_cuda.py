@@ -21,9 +21,9 @@ sys.path.insert(0, os.path.join(HERE, "..", "..", "tools", "python"))
 CLARKE, CHECK = (os.path.abspath(p) for p in sys.argv[1:3])
 os.environ["CLARKE"] = CLARKE
 import clarke  # noqa: E402
-from clarke.operators import OPERATORS  # noqa: E402
-from clarke.precision import of_products  # noqa: E402
-from clarke.recorder import device_of  # noqa: E402
+from clarke.operators.table import OPERATORS  # noqa: E402
+from clarke.sums.precision import of_products  # noqa: E402
+from clarke.recording.recorder import device_of  # noqa: E402
 from cuda_operators import chosen  # noqa: E402
 from report import Report  # noqa: E402
 

@@ -19,8 +19,8 @@ from torch.utils import _pytree
 
 import records_operators
 from records_operators import clarke  # which finds it
-from clarke.again import Comparison
-from clarke.memory import shared
+from clarke.recording.again import Comparison
+from clarke.tracing.memory import shared
 from report import Report
 
 HERE, REPORT = os.path.dirname(os.path.abspath(__file__)), Report()

@@ -30,7 +30,7 @@ AGAIN = os.path.join(HERE, "..", "..", "cases", "runs", "added")
 CLARKE = os.path.abspath(sys.argv[1])
 os.environ["CLARKE"] = CLARKE
 import clarke  # noqa: E402
-from clarke import folder as folders  # noqa: E402
+from clarke.recording import folder as folders  # noqa: E402
 from expect import expect, finish  # noqa: E402
 
 X = torch.linspace(-2, 3, 8).reshape(2, 4)
@@ -101,7 +101,7 @@ print("ready", flush=True)
 sys.stdin.readline()
 for t in threads: t.start()
 for t in threads: t.join()
-r.clarke.recorder.settle()
+r.clarke.recording.recorder.settle()
 """
 
 
@@ -129,7 +129,7 @@ def beside(folder, steps=15):
         there, net = os.path.join(folder, f"beside-{turn}"), net_of()
         for number in range(steps):
             step(there, number, net, append=number > 0, light=True, background=number % 2 == turn % 2)
-        clarke.recorder.settle()
+        clarke.recording.recorder.settle()
         run = read(there)
         expect([s["step"] for s in run["steps"]] == list(range(steps)), f"beside one another: {[s['step'] for s in run['steps']]}")
 

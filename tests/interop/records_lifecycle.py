@@ -30,7 +30,8 @@ sys.path.append(HERE)
 sys.path.append(os.path.join(HERE, "..", "tools"))
 os.environ["CLARKE"] = os.path.abspath(sys.argv[1])
 import clarke  # noqa: E402
-from clarke import recorder, trace  # noqa: E402
+from clarke.recording import recorder  # noqa: E402
+from clarke.tracing import dispatched as trace  # noqa: E402
 from expect import expect, finish  # noqa: E402
 
 OURS = trace.Trace, trace.Node, trace.Value, clarke.record

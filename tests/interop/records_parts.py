@@ -17,7 +17,8 @@ import torch
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "tools", "python"))
 sys.path.append(os.path.join(HERE, "..", "tools"))
-from clarke import files, kinks, refused  # noqa: E402
+from clarke import files, refused  # noqa: E402
+from clarke.operators import kinks  # noqa: E402
 from expect import expect, finish  # noqa: E402
 
 TYPES = torch.float32, torch.float64, torch.bfloat16, torch.float16

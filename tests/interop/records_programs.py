@@ -29,7 +29,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "..", "tools", "python"))
 sys.path.append(os.path.join(HERE, "..", "tools"))
 os.environ["CLARKE"] = os.path.abspath(sys.argv[1])
 import clarke  # noqa: E402
-from clarke import fingerprint  # noqa: E402
+from clarke.recording import fingerprint  # noqa: E402
 from expect import expect, finish  # noqa: E402
 
 torch.set_num_threads(1)

@@ -646,7 +646,7 @@ def later(folder, given):
             p.grad = gradient
         usual(net, x, Y)
 
-    settled = clarke.recorder.LATER.submit  # nothing is written until the tensors have changed
+    settled = clarke.recording.recorder.LATER.submit  # nothing is written until the tensors have changed
     waiting = []
 
     class Held:
@@ -666,11 +666,11 @@ def later(folder, given):
     whole, *_ = recorded(os.path.join(folder, f"later-2-{given}"), net, 2, run, None)
     state.put_back()
     x.copy_(data)
-    kept, clarke.recorder.LATER = clarke.recorder.LATER, Held()
+    kept, clarke.recording.recorder.LATER = clarke.recording.recorder.LATER, Held()
     try:
         told, _, was = recorded(os.path.join(folder, f"later-3-{given}"), net, 2, run, first, then)
     finally:
-        clarke.recorder.LATER = kept
+        clarke.recording.recorder.LATER = kept
     expect(was and told == whole, f"what is changed later is not in the record: {differs(told, whole)}")
 
 

@@ -639,7 +639,7 @@ def sparse(folder):
                 left_alone(run)
     expect("momentum_buffer" in refused(folder, O.SGD, {"lr": 0.1, "momentum": 0.9}), "a sparse buffer")
     twice = torch.sparse_coo_tensor([[0, 0, 0, 2]], torch.tensor([[1.0, -1.0], [1e-9, 1.0], [-1.0, 0.5], [2.0, 3.0]]), (3, 2), check_invariants=True)
-    of = clarke.sparse
+    of = clarke.tracing.sparse
     expect(of.times(twice).tolist() == [[3, 3], [0, 0], [1, 1]] and of.dense(twice)[2].tolist() == [2, 3], "how often")
     expect(of.sizes(twice)[0].tolist() == [2 + 1e-9, 2.5] or abs(float(of.sizes(twice)[0, 0]) - 2) < 1e-8, "the sizes")
 

@@ -31,7 +31,7 @@ OPTIONS = parser.parse_args()
 CLARKE, CHECK = os.path.abspath(OPTIONS.clarke), os.path.abspath(OPTIONS.check)
 os.environ["CLARKE"] = CLARKE
 import clarke  # noqa: E402
-from clarke import graph as graphs  # noqa: E402
+from clarke.graph import graph as graphs  # noqa: E402
 from expect import expect, finish  # noqa: E402
 from safetensors.torch import load_file  # noqa: E402
 

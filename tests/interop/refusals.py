@@ -29,15 +29,18 @@ PACKAGE = os.path.abspath(os.path.join(HERE, "..", "..", "tools", "python", "cla
 sys.path.insert(0, os.path.dirname(PACKAGE))
 os.environ["CLARKE"] = os.path.abspath(sys.argv[1])
 import clarke  # noqa: E402
-from clarke import answer, choices, evaluated, files, folder, kinks, loop, primitives, recorder, surrogates, updates  # noqa: E402
-from clarke import model as model_module  # noqa: E402
-from clarke.graph import Graph, tensor_proto, write_node  # noqa: E402
-from clarke.operators import OPERATORS  # noqa: E402
+from clarke import answer, files, loop  # noqa: E402
+from clarke.graph import surrogates  # noqa: E402
+from clarke.operators import choices, kinks, primitives  # noqa: E402
+from clarke.recording import evaluated, folder, recorder, updates  # noqa: E402
+from clarke.graph import model as model_module  # noqa: E402
+from clarke.graph.graph import Graph, tensor_proto, write_node  # noqa: E402
+from clarke.operators.table import OPERATORS  # noqa: E402
 from clarke.profiles import installed  # noqa: E402
-from clarke.program import Program  # noqa: E402
-from clarke.reductions import write_running_largest  # noqa: E402
+from clarke.graph.program import Program  # noqa: E402
+from clarke.operators.reductions import write_running_largest  # noqa: E402
 from clarke.refused import Refused  # noqa: E402
-from clarke.trace import Node, Trace, Value  # noqa: E402
+from clarke.tracing.dispatched import Node, Trace, Value  # noqa: E402
 from report import Report  # noqa: E402
 
 REPORT = Report()

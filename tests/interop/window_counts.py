@@ -1,21 +1,24 @@
-"""The numbers that tell windows' entries apart (tools/train/window_counts.py), against PyTorch's own derivatives, in small.
+"""The numbers that tell windows' entries apart (tools/train/window_counts.py), and S_j less T_j as `clarke audit` counts it, against PyTorch's
+own derivatives, in small.
 
-    window_counts.py
+    window_counts.py CLARKE
 
 Weights and pixels are small whole numbers, so each product and sum is exact in float64. The derivatives of two entries, by all parameters of
 their layer and of those before, are equal or not, bit for bit: of every window above 0 that ties in one of two pools.
 """
 import os
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tools/train"), str(ROOT / "tests/tools")]
-os.environ["OMP_NUM_THREADS"] = "1"
+sys.path[:0] = [str(ROOT / "tools/train"), str(ROOT / "tests/tools"), str(ROOT / "tools/python")]
+os.environ |= {"OMP_NUM_THREADS": "1", "CLARKE": os.path.abspath(sys.argv[1])}
 
 import torch  # noqa: E402
 from torch import nn  # noqa: E402
 
+import clarke  # noqa: E402
 from expect import expect, finish  # noqa: E402
 from window_counts import Windows  # noqa: E402
 
@@ -30,6 +33,15 @@ def make(seed):
     x = torch.zeros(2, 1, 8, 8, dtype=torch.float64)
     x[:, :, 2:7, 1:6] = torch.randint(0, 3, (2, 1, 5, 5)).double()
     return net, x
+
+
+def relus_at_their_kinks():
+    """A window of relu(w) + 1, relu(0) + 1, relu(2 w) + 1 and relu(0) + 1 at w = 0: four functions, whose derivatives are those of 1."""
+    net = nn.Sequential(nn.Conv2d(1, 1, 1, bias=False), nn.ReLU(), nn.Conv2d(1, 1, 1), nn.ReLU(), nn.MaxPool2d(2)).double()
+    with torch.no_grad():
+        for p, value in zip(net.parameters(), (0, 1, 1)):
+            p.fill_(value)
+    return net, torch.tensor([[[[1., 0], [2, 0]]]], dtype=torch.float64)
 
 
 def derivative(net, entry, seen):
@@ -63,6 +75,28 @@ def by_derivatives(net, pool, x):
     return tied, parted, entries
 
 
+def audited(net, x):
+    """Of each pool S_j less T_j, by derivatives and by identity: (windows, entries) each."""
+    with tempfile.TemporaryDirectory() as folder:
+        with clarke.record(folder, net):
+            net(x).sum().backward()
+        layers = [layer for layer in clarke.audit(folder).report["layers"] if layer["op"] == "MaxPool"]
+    none = {"windows": 0, "entries": 0}
+    return [[tuple(layer.get(of, none)[key] for key in none) for of in ("s_less_t", "s_less_t_by_identity")] for layer in layers]
+
+
+def monitored(net, x, steps):
+    """What the pools' sums over so many watched steps are, by derivatives and by identity: (steps, windows, entries) each."""
+    with tempfile.TemporaryDirectory() as folder:
+        watch = clarke.monitor(net, folder)
+        for _ in range(steps):
+            net.zero_grad()
+            with watch:
+                net(x).sum().backward()
+        layers = [layer for layer in watch.close()["layers"].values() if layer["op"] == "MaxPool"]
+    return [[tuple(layer[of][key] for key in ("steps", "windows", "entries")) for of in ("s_less_t", "s_less_t_by_identity")] for layer in layers]
+
+
 def main():
     total = [0, 0, 0]
     for seed in range(50):
@@ -70,6 +104,7 @@ def main():
         counted = Windows(net)
         net(x)
         counted.counts = False
+        said = audited(net, x)
         values = [x]
         for module in net:
             values.append(module(values[-1]))
@@ -79,8 +114,19 @@ def main():
             expect((pool.tied, pool.parted, pool.entries) == found, f"seed {seed}, pool {k}: {(pool.tied, pool.parted, pool.entries)}, not {found}")
             expect(other.tied == pool.tied and other.parted >= pool.parted, f"seed {seed}, pool {k}: functions that differ in derivatives are none")
             total = [a + b for a, b in zip(total, found)]
+            by_derivatives_, by_identity = said[k]
+            expect(by_derivatives_ == found[1:], f"seed {seed}, pool {k}: audited {by_derivatives_}, not {found[1:]}")
+            expect(by_identity[0] >= found[1] and by_identity[1] >= found[2], f"seed {seed}, pool {k}: {by_identity} by identity")
     print(f"{total[0]} windows tied above 0, {total[1]} with other functions, {total[2]} entries of those")
     expect(total[0] > 500 and total[1] > 300 and total[0] > total[1] + 100, f"{total}")
+    net, x = relus_at_their_kinks()
+    values = net[:4](x)
+    expect((found := by_derivatives(net, net[4], values)) == (1, 0, 0), f"a window of functions that part at kinks: {found}")
+    expect((said := audited(net, x)) == [[(0, 0), (1, 3)]], f"the same, audited: {said}")
+    expect((said := monitored(net, x, 2)) == [[(0, 0, 0), (2, 2, 6)]], f"the same, in two watched steps: {said}")
+    net, x = make(0)
+    once = [[(int(windows > 0) * 3, windows * 3, entries * 3) for windows, entries in pool] for pool in audited(net, x)]
+    expect((said := monitored(net, x, 3)) == once and once[0][0][0] == 3, f"three watched steps: {said}, not {once}")
     finish()
 
 

@@ -6,6 +6,7 @@
 #include "../draw.h"
 #include "../ok.h"
 
+#include <math.h>
 #include <string.h>
 
 #define MOST 4096
@@ -117,6 +118,50 @@ entry(const table *t, size_t e, size_t j)
   return e == CLARKE_NONE ? 0 : t->at[e * t->m.cols + j];
 }
 
+/* m = m (2^30 + 1): its products have more than a word. */
+static void
+lengthen(clarke_matrix *m)
+{
+  mpq_t factor;
+
+  mpq_init(factor);
+  mpq_set_ui(factor, (1UL << 30) + 1, 1);
+  OK(clarke_matrix_scale(m, m, factor, &error));
+  mpq_clear(factor);
+}
+
+/* The same contractions of long numbers, y and the ways back to x as they are of short ones. */
+static void
+assert_long(const clarke_step *s, table *x, table *g, const clarke_matrix *y)
+{
+  clarke_matrix more, back;
+
+  clarke_matrix_init(&more);
+  clarke_matrix_init(&back);
+  for (int way = 0; way < 3; way++) { /* to either operand, then there */
+    const clarke_matrix *other = way < 2 ? &x[1 - way].m : NULL;
+
+    if (way < 2)
+      OK(clarke_contract_back(&back, s, (size_t)way, x[way].m.rows, &g->m, other, &error));
+    lengthen(way < 2 ? &g->m : &x[0].m);
+    lengthen(&x[way < 2 ? 1 - way : 1].m);
+    if (way < 2)
+      OK(clarke_contract_back(&more, s, (size_t)way, x[way].m.rows, &g->m, other, &error));
+    else
+      OK(clarke_contract(&more, s, &x[0].m, &x[1].m, &error));
+    OK(clarke_matrix_copy(&back, way < 2 ? &back : y, &error));
+    for (int i = 0; i < 2; i++)
+      lengthen(&back);
+    OK(clarke_matrix_sub(&more, &more, &back, &error));
+    ck_assert(clarke_matrix_is_zero(&more));
+    for (size_t i = 0; i < 2; i++)
+      OK(clarke_matrix_set_doubles(&x[i].m, x[i].m.rows, x[i].m.cols, x[i].at, &error));
+    OK(clarke_matrix_set_doubles(&g->m, g->m.rows, g->m.cols, g->at, &error));
+  }
+  clarke_matrix_clear(&more);
+  clarke_matrix_clear(&back);
+}
+
 START_TEST(contractions_both_ways)
 {
   uint64_t state = 2;
@@ -132,6 +177,11 @@ START_TEST(contractions_both_ways)
 
     *c = (clarke_contraction){.blocks = 1 + draw_below(&state, 3), .rows = 1 + draw_below(&state, 3), .inner = 1 + draw_below(&state, 4),
                               .cols = 1 + draw_below(&state, 3)};
+    if (round % 3 == 0) { /* products of matrices take such blocks */
+      c->rows += 6;
+      c->inner += 6;
+      c->cols += 6;
+    }
     in[0].map = draw_map(c->blocks * c->rows * c->inner, counts[0], &state);
     in[1].map = draw_map(c->blocks * c->inner * c->cols, counts[1], &state);
     draw_table(&x[0], counts[0], n, &state);
@@ -155,6 +205,7 @@ START_TEST(contractions_both_ways)
       ck_assert_uint_eq(back.rows, counts[to]);
       ck_assert(inner(&y, g.at) == inner(&back, x[to].at));
     }
+    assert_long(&s, x, &g, &y);
     for (size_t to = 0; to < 2; to++) {
       clarke_matrix_clear(&x[to].m);
       free(in[to].map);
@@ -162,6 +213,80 @@ START_TEST(contractions_both_ways)
     clarke_matrix_clear(&y);
     clarke_matrix_clear(&back);
     clarke_matrix_clear(&g.m);
+  }
+}
+END_TEST
+
+/* What entry e of a table stands for: a number within its radius, or the middle where that is 0 or infinite. */
+static double
+meant(const table *t, const double *off, size_t e, size_t j)
+{
+  return e == CLARKE_NONE ? 0 : entry(t, e, j) + off[e * t->m.cols + j];
+}
+
+/* Radii of 0, 1/4 and, once in a while, infinity, and what is within them. */
+static void
+draw_radii(table *t, double *off, bool unbounded, uint64_t *state)
+{
+  OK(clarke_matrix_need_radius(&t->m, &error));
+  for (size_t k = 0; k < t->m.rows * t->m.cols; k++) {
+    t->m.radius[k] = unbounded && draw_below(state, 30) == 0 ? INFINITY : draw_below(state, 2) == 0 ? 0 : 0.25;
+    off[k] = t->m.radius[k] == 0.25 ? (double)draw_between(state, -2, 2) / 8 : 0;
+  }
+}
+
+/* At least what a sum of products of such factors may be off by; exactly that, as all are small multiples of 1/16. */
+static double
+reach(const table *a, size_t e, const table *c, size_t f, size_t j)
+{
+  const double x = fabs(entry(a, e, j)), z = fabs(entry(c, f, j));
+  const double r = e == CLARKE_NONE ? 0 : a->m.radius[e * a->m.cols + j], s = f == CLARKE_NONE ? 0 : c->m.radius[f * c->m.cols + j];
+
+  return (x > 0 ? x * s : 0) + (r > 0 && z + s > 0 ? r * (z + s) : 0);
+}
+
+START_TEST(contractions_of_enclosures)
+{
+  uint64_t state = 7;
+  static double off[2][MOST];
+
+  for (int round = 0; round < 200; round++) {
+    const size_t n = 1 + draw_below(&state, 2), counts[2] = {5 + draw_below(&state, 60), 5 + draw_below(&state, 60)};
+    clarke_operand in[2] = {{0}, {0}};
+    clarke_step s = {.kind = CLARKE_PRODUCT, .n_in = 2, .in = in};
+    clarke_contraction *c = &s.contraction;
+    table x[2];
+    clarke_matrix y;
+
+    *c = (clarke_contraction){.blocks = 1 + draw_below(&state, 2), .rows = 5 + draw_below(&state, 4), .inner = 5 + draw_below(&state, 4),
+                              .cols = 5 + draw_below(&state, 4)};
+    in[0].map = draw_map(c->blocks * c->rows * c->inner, counts[0], &state);
+    in[1].map = draw_map(c->blocks * c->inner * c->cols, counts[1], &state);
+    for (size_t i = 0; i < 2; i++) {
+      draw_table(&x[i], counts[i], n, &state);
+      draw_radii(&x[i], off[i], round % 4 == 0, &state);
+    }
+    clarke_matrix_init(&y);
+    OK(clarke_contract(&y, &s, &x[0].m, &x[1].m, &error));
+    for (size_t f = 0; f < c->blocks * c->rows * c->cols; f++)
+      for (size_t j = 0; j < n; j++) {
+        double true_one = 0, most = 0;
+        const double radius = clarke_matrix_radius(&y, f, j);
+
+        for (size_t k = 0; k < c->inner; k++) {
+          const size_t a = clarke_step_factor(&s, 0, f, k), z = clarke_step_factor(&s, 1, f, k);
+
+          true_one += meant(&x[0], off[0], a, j) * meant(&x[1], off[1], z, j);
+          most += reach(&x[0], a, &x[1], z, j);
+        }
+        ck_assert(fabs(clarke_matrix_get_double(&y, f, j) - true_one) <= radius);
+        ck_assert(isinf(most) ? isinf(radius) : radius >= most && radius <= most * (1 + 0x1p-40) + 0x1p-1000);
+      }
+    for (size_t i = 0; i < 2; i++) {
+      clarke_matrix_clear(&x[i].m);
+      free(in[i].map);
+    }
+    clarke_matrix_clear(&y);
   }
 }
 END_TEST
@@ -225,6 +350,7 @@ main(void)
 
   tcase_add_test(tests, dense_both_ways);
   tcase_add_test(tests, contractions_both_ways);
+  tcase_add_test(tests, contractions_of_enclosures);
   tcase_add_test(tests, sums_of_softmax_groups);
   tcase_add_test(tests, blocks_and_operands);
   return run_tests();

@@ -145,7 +145,7 @@ check_window(const machine *k, size_t number, const clarke_slopes *chosen, clark
   const clarke_forward *f = &k->replay.near;
   const clarke_matrix *x = &f->value[s->in[0].value];
   const size_t *entry = s->in[0].map + t->feature * s->width;
-  size_t tied[CLARKE_MAX_WIDTH], option[CLARKE_MAX_WIDTH], at = 0;
+  size_t tied[CLARKE_MAX_WIDTH], option[CLARKE_MAX_WIDTH], count[CLARKE_MAX_WIDTH], at = 0;
   const size_t n = clarke_window_tied(tied, f, t->step, t->feature, t->column);
   size_t parted = 0;
 
@@ -167,6 +167,14 @@ check_window(const machine *k, size_t number, const clarke_slopes *chosen, clark
   for (size_t o = 0; o < t->n_options; o++)
     ck_assert_uint_eq(entry[option[o]], t->option[o]);
   ck_assert_uint_eq(option[0], tied[0]);
+  memset(count, 0, sizeof count);
+  clarke_window_count_options(count, f, t->step, t->feature, t->column);
+  for (size_t i = 0; i < n; i++)
+    for (size_t o = 0; o < t->n_options; o++)
+      count[o] -= clarke_identity_of(f->identities, s->in[0].value, entry[tied[i]], t->column)
+                  == clarke_identity_of(f->identities, s->in[0].value, t->option[o], t->column);
+  for (size_t o = 0; o < t->n_options; o++)
+    ck_assert_uint_eq(count[o], 0);
   at = clarke_window_last_option(f, t->step, t->feature, t->column);
   ck_assert(clarke_identity_of(f->identities, s->in[0].value, entry[tied[n - 1]], t->column)
             == clarke_identity_of(f->identities, s->in[0].value, t->option[at], t->column));

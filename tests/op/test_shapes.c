@@ -368,6 +368,51 @@ START_TEST(windows_of_transposed_convolutions)
 }
 END_TEST
 
+/* 3 entries at stride 3 with a kernel of 2 reach over 8. So many as auto_pad or output_shape says are left: an odd one goes in front, but for
+ * SAME_UPPER. ONNX's readers agree on one more, behind, and on nothing else that is longer. */
+START_TEST(windows_of_a_told_length)
+{
+  static const struct {
+    const char *rule;
+    int64_t length;
+    size_t before, after, out;
+    const char *why;
+  } of[] = {{"SAME_UPPER", 5, 1, 2, 5, NULL}, {"SAME_LOWER", 5, 2, 1, 5, NULL}, {NULL, 5, 2, 1, 5, NULL}, {NULL, 8, 0, 0, 8, NULL}, {NULL, 9, 0, 0, 9, NULL},
+            {"SAME_LOWER", 9, 0, 0, 9, NULL}, {"VALID", 0, 0, 0, 8, NULL}, {"SAME_UPPER", 9, 0, 0, 0, "an output of 9 entries along axis 2"},
+            {NULL, 10, 0, 0, 0, "reach over 8"}, {"SAME_LOWER", 0, 0, 0, 0, "an output of 9 entries along axis 2"},
+            {"VALID", 8, 0, 0, 0, "output_shape with auto_pad VALID"}, {"SAME", 0, 0, 0, 0, "auto_pad is 'SAME'"}, {NULL, 0, 0, 0, 8, NULL}};
+  static const size_t line[] = {1, 3}, kernel[] = {2};
+  clarke_window w;
+
+  set_value(0, false, 2, line);
+  attr_ints(&m.nodes[0], "strides", SHAPE(3, ));
+  if (of[_i].length > 0)
+    attr_ints(&m.nodes[0], "output_shape", SHAPE(of[_i].length, ));
+  if (of[_i].rule != NULL)
+    attr_string(&m.nodes[0], "auto_pad", of[_i].rule);
+  if (of[_i].why == NULL) {
+    OK(clarke_window_read_transposed(&w, &low, kernel, &error));
+    ck_assert(w.before[0] == of[_i].before && w.after[0] == of[_i].after && w.out[0] == of[_i].out);
+    return;
+  }
+  ck_assert_int_eq(clarke_window_read_transposed(&w, &low, kernel, &error), CLARKE_EINPUT);
+  says(error.text, of[_i].why);
+}
+END_TEST
+
+START_TEST(windows_of_a_told_length_with_pads)
+{
+  static const size_t line[] = {1, 3}, kernel[] = {2};
+  clarke_window w;
+
+  set_value(0, false, 2, line);
+  attr_ints(&m.nodes[0], "output_shape", SHAPE(5, ));
+  attr_ints(&m.nodes[0], "pads", SHAPE(0, 0, ));
+  ck_assert_int_eq(clarke_window_read_transposed(&w, &low, kernel, &error), CLARKE_EINPUT);
+  says(error.text, "pads with output_shape; expected one of them");
+}
+END_TEST
+
 /* --- steps ----------------------------------------------------------------------------------- */
 
 START_TEST(steps_of_one_shape)
@@ -469,6 +514,8 @@ main(void)
   tcase_add_test(tests, constants_together);
   tcase_add_test(tests, windows_of_nodes);
   tcase_add_test(tests, windows_of_transposed_convolutions);
+  tcase_add_loop_test(tests, windows_of_a_told_length, 0, 13);
+  tcase_add_test(tests, windows_of_a_told_length_with_pads);
   tcase_add_test(tests, steps_of_one_shape);
   tcase_add_test(tests, negated_results);
   tcase_add_test(tests, moved_entries);

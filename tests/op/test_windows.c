@@ -1074,7 +1074,7 @@ padded(const char *in, const long *pads)
   begin(18, SHAPE(-1, 2, 3,));
   integers("p", pads);
   integers("a", SHAPE(1, 1,));
-  model_floats(&m, "one", SHAPE())[0] = 1;
+  model_floats(&m, "far", SHAPE())[0] = INFINITY;
   model_node(&m, "Pad", in, "y");
 }
 
@@ -1084,8 +1084,8 @@ START_TEST(bad_paddings)
   refused(SHAPE(5, 2, 3,), "node 0 '/y' (Pad): pads of the batch axis are 1 and 0; expected 0");
   padded("x,p", SHAPE(0, 0, 0, 0,));
   refused(SHAPE(5, 2, 3,), "4 pads; expected 6: two for each of 3 axes");
-  padded("x,p,one", SHAPE(0, 0, 1, 0, 0, 1,));
-  refused(SHAPE(5, 2, 3,), "the value is 1; expected 0");
+  padded("x,p,far", SHAPE(0, 0, 1, 0, 0, 1,));
+  refused(SHAPE(5, 2, 3,), "the value is inf; expected a number, or minus infinity");
   padded("x,p,,a", SHAPE(0, 0, 1, 0,));
   refused(SHAPE(5, 2, 3,), "axis 1 is out of range or given twice");
   padded("x,p", SHAPE(0, 0, -2, 0, 0, -1,));

@@ -10,7 +10,7 @@
 #include "session/gradient.h"
 #include "session/twins.h"
 #include "session/vague.h"
-#include "trace/sieve.h"
+#include "trace/certify/sieve.h"
 
 #include <math.h>
 
@@ -343,6 +343,56 @@ START_TEST(explained_by_nodes)
   ck_assert(!clarke_record_rests_on_nodes(&nodes.record));
   clarke_certified_clear(&nodes);
   clarke_certified_clear(&whole);
+}
+END_TEST
+
+static bool
+by_nodes(clarke_certified *c)
+{
+  c->record.by_nodes = false;
+  OK(clarke_record_say(&c->record, CLARKE_RAN_UNKNOWN, &error, "too wide"));
+  OK(clarke_certified_by_nodes(c, &error));
+  ck_assert(c->record.by_nodes == (c->record.ran == CLARKE_RAN_EXPLAINED));
+  ck_assert(c->record.by_nodes || strcmp(c->record.why, "too wide") == 0);
+  return c->record.by_nodes;
+}
+
+/* Nodes that exact arithmetic certified explain a gradient, too. Not where the whole one was asked for, where a branch or the loss is in doubt, or where
+ * one of them has a bound that would explain another. */
+START_TEST(explained_by_exact_nodes)
+{
+  const clarke_certify_request ask = {.folder = CASES "/runs/small", .step = CLARKE_NONE};
+  clarke_certificate *last;
+  clarke_certified c;
+  clarke_run_step *step;
+  double slack;
+
+  clarke_certified_init(&c);
+  OK(clarke_certified_run(&c, &ask, &error));
+  ck_assert(!c.nodes.by_doubles && by_nodes(&c));
+  ck_assert(clarke_record_rests_on_nodes(&c.record));
+  c.whole = true;
+  ck_assert(!by_nodes(&c));
+  c.whole = false;
+  c.compared = false;
+  ck_assert(!by_nodes(&c));
+  c.compared = true;
+  c.pattern.doubtful = 1;
+  ck_assert(!by_nodes(&c));
+  c.pattern.doubtful = 0;
+  step = (clarke_run_step *)c.record.step;
+  step->loss *= 2;
+  ck_assert(!by_nodes(&c));
+  step->loss /= 2;
+  last = &c.nodes.certificate[c.nodes.n - 1];
+  while (last->certainty == CLARKE_BIT_EXACT)
+    last--;
+  slack = last->slack;
+  last->slack = last->norm;
+  ck_assert(!by_nodes(&c));
+  last->slack = slack;
+  ck_assert(by_nodes(&c));
+  clarke_certified_clear(&c);
 }
 END_TEST
 
@@ -901,6 +951,7 @@ MODULE(records)
   tcase_add_test(tests, sieved);
   tcase_add_loop_test(tests, sieved_whole, 0, 10);
   tcase_add_loop_test(tests, explained_by_nodes, 0, 3);
+  tcase_add_test(tests, explained_by_exact_nodes);
   tcase_add_test(tests, nodes_that_explain_nothing);
   tcase_add_test(tests, vague_by_nodes);
   tcase_add_test(tests, norms_of_records);

@@ -4,7 +4,7 @@
 #define CLARKE_TESTS_TRACE_LAYERED_RECORD_H
 
 #include "../network/models.h"
-#include "trace/certify.h"
+#include "trace/certify/certify.h"
 
 extern uint64_t state; /* what is drawn */
 

@@ -3,7 +3,7 @@
 #define CLARKE_TESTS_TRACE_NEVER_BETTER_H
 
 #include "../suite.h"
-#include "trace/certify.h"
+#include "trace/certify/certify.h"
 
 #include <string.h>
 

@@ -4,8 +4,8 @@
 
 #include "../network/models.h"
 #include "network/graph/build.h"
-#include "trace/certify.h"
-#include "trace/summation.h"
+#include "trace/certify/certify.h"
+#include "trace/sums/summation.h"
 
 typedef struct {
   clarke_graph graph;

@@ -5,11 +5,11 @@
 #include "session/gradient.h"
 #include "network/derive/reverse.h"
 #include "network/derive/sink.h"
-#include "trace/rounding_back_step.h"
-#include "trace/rounding_dense.h"
-#include "trace/rounding_line.h"
-#include "trace/rounding_loss.h"
-#include "trace/rounding_lost.h"
+#include "trace/bound/rounding_back_step.h"
+#include "trace/bound/rounding_dense.h"
+#include "trace/bound/rounding_line.h"
+#include "trace/bound/rounding_loss.h"
+#include "trace/bound/rounding_lost.h"
 
 #include <math.h>
 

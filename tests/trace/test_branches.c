@@ -1,8 +1,8 @@
 /* Branches that records took, beside the exact replay and beside one another, by comparisons written down here. */
 #include "recorded.h"
 
-#include "trace/branches.h"
-#include "trace/rounding_loss.h"
+#include "trace/certify/branches.h"
+#include "trace/bound/rounding_loss.h"
 
 /* The piece of a number, or the kink it is at, by comparisons. */
 static clarke_branch

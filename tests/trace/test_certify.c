@@ -5,7 +5,7 @@
 #include "never_better.h"
 
 #include "exact/number.h"
-#include "trace/certify.h"
+#include "trace/certify/certify.h"
 
 #include <float.h>
 #include <math.h>

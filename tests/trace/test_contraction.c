@@ -1,7 +1,7 @@
 /* The products that entries of a product of two activations are sums of, and of the gradients in both, beside the definition. */
 #include "../network/models.h"
 #include "network/graph/build.h"
-#include "trace/summation.h"
+#include "trace/sums/summation.h"
 
 enum { N = 2, B = 2, R = 3, K = 4 };
 

@@ -2,8 +2,8 @@
 #include "../session/shared.h"
 #include "../suites.h"
 
-#include "trace/mma_folder.h"
-#include "trace/mma_rule.h"
+#include "trace/tensorcore/mma_folder.h"
+#include "trace/tensorcore/mma_rule.h"
 
 #include <sys/stat.h>
 

@@ -2,8 +2,8 @@
 #include "recorded.h"
 
 #include "network/derive/reverse.h"
-#include "trace/sieve.h"
-#include "trace/summation.h"
+#include "trace/certify/sieve.h"
+#include "trace/sums/summation.h"
 
 #include <math.h>
 

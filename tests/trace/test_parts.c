@@ -3,10 +3,10 @@
 #include "../draw.h"
 #include "../ok.h"
 
-#include "trace/certificate.h"
-#include "trace/mma_number.h"
-#include "trace/rounding_dense.h"
-#include "trace/sieve.h"
+#include "trace/certify/certificate.h"
+#include "trace/tensorcore/mma_number.h"
+#include "trace/bound/rounding_dense.h"
+#include "trace/certify/sieve.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* The model of rounding: what it allows of sums in float32, added in several orders, and where it says nothing. */
 #include "../suite.h"
 
-#include "trace/rounding.h"
+#include "trace/bound/rounding.h"
 
 #include <float.h>
 #include <math.h>

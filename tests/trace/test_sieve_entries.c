@@ -7,14 +7,14 @@
 #include "../draw.h"
 #include "../network/models.h"
 #include "network/graph/build.h"
-#include "trace/sieve_entries.h"
-#include "trace/sieve_normalize.h"
+#include "trace/certify/sieve_entries.h"
+#include "trace/certify/sieve_normalize.h"
 
 #include <float.h>
 #include <math.h>
 
 static const char *const stored[] = {CASES "/runs/attention", CASES "/runs/fresh", CASES "/runs/means", CASES "/runs/added", RECORDS_OF "/smooth",
-                                     RECORDS_OF "/residual", RECORDS_OF "/told", RECORDS_OF "/told-eighths"};
+                                     RECORDS_OF "/residual", RECORDS_OF "/evaluated", RECORDS_OF "/told", RECORDS_OF "/told-eighths"};
 static const char *const *folder = stored;
 static int folders = sizeof stored / sizeof stored[0];
 static uint64_t state;

@@ -3,7 +3,7 @@
  * largest entries of an axis, as hand-made files have them (ReduceMax), of which no indices are recorded. */
 #include "scene.h"
 #include "never_better.h"
-#include "trace/sieve.h"
+#include "trace/certify/sieve.h"
 
 #include <math.h>
 

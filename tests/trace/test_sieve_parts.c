@@ -3,7 +3,7 @@
 #include "../ok.h"
 #include "../suites.h"
 
-#include "trace/sieve.h"
+#include "trace/certify/sieve.h"
 
 #include <float.h>
 #include <math.h>

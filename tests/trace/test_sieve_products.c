@@ -2,8 +2,8 @@
  * its products, in more bits, as the slack says; the products that are looked up one by one add up to it. */
 #include "../network/models.h"
 #include "network/graph/build.h"
-#include "trace/sieve_bounds.h"
-#include "trace/sieve_terms.h"
+#include "trace/certify/sieve_bounds.h"
+#include "trace/certify/sieve_terms.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
 #include "../draw.h"
 #include "../suites.h"
 
-#include "trace/sieve_wide.h"
+#include "trace/certify/sieve_wide.h"
 
 #include <gmp.h>
 #include <math.h>

@@ -455,6 +455,52 @@ START_TEST(one_gradient)
 }
 END_TEST
 
+/* A parameter's gradient that is the record's own; one with another entry, with and without room for rounding; one that nobody recorded. */
+START_TEST(one_parameter)
+{
+  clarke_certified c;
+  clarke_certify again;
+  clarke_rounding_sum sum = {.error = NULL};
+  const clarke_tensor *t = NULL;
+  clarke_matrix m;
+  double *numbers;
+  size_t q = 0;
+
+  run_record(&c, "small", true);
+  begin_again(&again, &c);
+  OK(clarke_certify_forward(&again, &error));
+  OK(clarke_certify_seed(&again, false, &error));
+  while (!again.g->parameters[q].wrt)
+    q++;
+  t = clarke_tensors_find(again.gradients, again.g->parameters[q].name);
+  ck_assert_ptr_nonnull(t);
+  ck_assert(clarke_rounding_sum_init(&sum, t->count));
+  numbers = calloc(t->count, sizeof *numbers);
+  clarke_matrix_init(&m);
+  for (int how = 0; how < 3; how++) {
+    static const clarke_certainty expected[] = {CLARKE_BIT_EXACT, CLARKE_IS_REFUTED, CLARKE_WITHIN_BOUND};
+    const clarke_certificate *made;
+
+    for (size_t e = 0; e < t->count; e++)
+      numbers[e] = t->real[e] + (how > 0 && e == 1);
+    sum.error[1] = how == 2 ? 2 : 0;
+    OK(clarke_matrix_set_doubles(&m, t->count, 1, numbers, &error));
+    OK(clarke_certify_parameter(&again, q, &m, &sum, false, &error));
+    made = &again.certificate[again.n - 1];
+    ck_assert(made->part == CLARKE_PARAMETER && made->certainty == expected[how]);
+    ck_assert_str_eq(made->name, again.g->parameters[q].name);
+    ck_assert(clarke_matrix_get_double(&m, 1, 0) == numbers[1]); /* its record does not take its place */
+  }
+  strcpy(((clarke_tensors *)again.gradients)->tensor[t - again.gradients->tensor].name, "x");
+  FAILS(clarke_certify_parameter(&again, q, &m, &sum, false, &error), "no floats of the shape of parameter");
+  clarke_rounding_sum_clear(&sum);
+  clarke_matrix_clear(&m);
+  free(numbers);
+  clarke_certify_clear(&again);
+  clarke_certified_clear(&c);
+}
+END_TEST
+
 /* Running statistics by their definition, in doubles: each is where it should be, but for rounding; with another share it is not. */
 START_TEST(running_statistics)
 {
@@ -525,6 +571,7 @@ MODULE(stages)
   tcase_add_test(tests, the_division_of_a_mean);
   tcase_add_loop_test(tests, replaced, 0, 7);
   tcase_add_test(tests, one_gradient);
+  tcase_add_test(tests, one_parameter);
   tcase_add_test(tests, running_statistics);
   return all_tests;
 }

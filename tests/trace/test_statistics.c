@@ -2,7 +2,7 @@
  * and in orders that are hard for them. And what is said of entries that do not fit. */
 #include "../draw.h"
 #include "../suites.h"
-#include "trace/certify.h"
+#include "trace/certify/certify.h"
 #include "op/operator.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
 #include "../suite.h"
 
 #include "format/summation.h"
-#include "trace/summation.h"
+#include "trace/sums/summation.h"
 
 #include <math.h>
 #include <stdio.h>

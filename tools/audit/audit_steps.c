@@ -63,9 +63,10 @@ layers_of(const json_t *answer)
     const size_t touched = clarke_count_at(l, "touched"), windows = clarke_count_at(l, "ties");
 
     if (touched + windows > 0)
-      clarke_json_append(&list, json_pack("{s:s, s:s%, s:s, s:I, s:I, s:I, s:I}", "layer", name, "module", name, end != NULL ? (size_t)(end - name) : (size_t)0,
+      clarke_json_append(&list, json_pack("{s:s, s:s%, s:s, s:I, s:I, s:I, s:I, s:O*, s:O*}", "layer", name, "module", name, end != NULL ? (size_t)(end - name) : (size_t)0,
                                           "op", clarke_text_at(l, "op"), "touched", (json_int_t)touched, "windows", (json_int_t)windows, "above_zero",
-                                          (json_int_t)(windows - clarke_count_at(l, "ties_of_zeros")), "parted", (json_int_t)clarke_count_at(l, "parted")));
+                                          (json_int_t)(windows - clarke_count_at(l, "ties_of_zeros")), "parted", (json_int_t)clarke_count_at(l, "parted"),
+                                          "s_less_t", json_object_get(l, "s_less_t"), "s_less_t_by_identity", json_object_get(l, "s_less_t_by_identity")));
   }
   return list;
 }

@@ -19,6 +19,23 @@ count(json_t **counts, const char *key, size_t n)
   clarke_json_set(counts, key, json_integer((json_int_t)(clarke_count_at(*counts, key) + n)));
 }
 
+/* Windows where S_j less T_j is not empty: in how many steps, how many, and how many entries in all. */
+static void
+count_sets(json_t **layer, const json_t *of, const char *set)
+{
+  const json_t *counts = json_object_get(of, set);
+  const size_t windows = clarke_count_at(counts, "windows");
+  json_t *sum = json_incref(json_object_get(*layer, set));
+
+  if (sum == NULL)
+    sum = json_pack("{s:i, s:i, s:i, s:i}", "steps", 0, "windows", 0, "entries", 0, "steps_not_known", 0);
+  count(&sum, "steps", windows > 0);
+  count(&sum, "windows", windows);
+  count(&sum, "entries", clarke_count_at(counts, "entries"));
+  count(&sum, "steps_not_known", json_is_null(counts));
+  clarke_json_set(layer, set, sum);
+}
+
 static void
 count_layer(json_t **layers, const json_t *of)
 {
@@ -34,6 +51,8 @@ count_layer(json_t **layers, const json_t *of)
     count(&layer, pair[i][1], clarke_count_at(of, pair[i][0]) > 0);
   }
   count(&layer, "parted", clarke_count_at(of, "parted"));
+  count_sets(&layer, of, "s_less_t");
+  count_sets(&layer, of, "s_less_t_by_identity");
   clarke_json_set(layers, name, layer);
 }
 
@@ -221,6 +240,27 @@ print_summary(const json_t *summed, const clarke_steps_asked *asked, clarke_erro
   return clarke_summary_tell(&s, status, err);
 }
 
+/* In how many steps S_j less T_j is not empty, and the mean of |S_j less T_j| over the windows where it is not. */
+static void
+print_sets(const char *name, const json_t *layer)
+{
+  static const char *const set[][2] = {{"s_less_t", "T by derivatives"}, {"s_less_t_by_identity", "T by identity"}};
+
+  for (size_t i = 0; i < 2; i++) {
+    const json_t *sum = json_object_get(layer, set[i][0]);
+    const size_t steps = clarke_count_at(sum, "steps"), windows = clarke_count_at(sum, "windows"), unknown = clarke_count_at(sum, "steps_not_known");
+
+    if (steps + unknown == 0)
+      continue;
+    printf("%s: S less T, %s, is not empty in %zu step%s", name, set[i][1], steps, steps == 1 ? "" : "s");
+    if (windows > 0)
+      printf(", of %.4g entries a window", (double)clarke_count_at(sum, "entries") / (double)windows);
+    if (unknown > 0)
+      printf("; of %zu it is not known", unknown);
+    putchar('\n');
+  }
+}
+
 static void
 print_layers(const json_t *layers)
 {
@@ -233,6 +273,8 @@ print_layers(const json_t *layers)
   json_object_foreach((json_t *)layers, name, l)
     printf("%-28s %-12s %14zu %9zu %15zu %9zu %12zu\n", name, clarke_text_at(l, "op"), clarke_count_at(l, "steps_touched"), clarke_count_at(l, "touched"),
            clarke_count_at(l, "steps_with_windows"), clarke_count_at(l, "windows"), clarke_count_at(l, "above_zero"));
+  json_object_foreach((json_t *)layers, name, l)
+    print_sets(name, l);
   putchar('\n');
 }
 

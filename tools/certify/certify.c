@@ -3,8 +3,8 @@
 #include "base/stop.h"
 #include "command.h"
 #include "session/json.h"
-#include "trace/mma_certify.h"
-#include "trace/mma_gpu.h"
+#include "trace/tensorcore/mma_certify.h"
+#include "trace/tensorcore/mma_gpu.h"
 
 #include <argp.h>
 #include <flint/flint.h>

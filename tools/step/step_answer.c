@@ -4,7 +4,7 @@
 #include "command.h"
 #include "session/json.h"
 #include "summary.h"
-#include "trace/certificate.h"
+#include "trace/certify/certificate.h"
 
 #include <math.h>
 #include <stdio.h>

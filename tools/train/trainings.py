@@ -177,7 +177,7 @@ def windows(o):
             print(f"  of {said['steps']} asked exactly: verdicts {said['verdicts']}, zones {said['zones']}, unanswered {said['unanswered']}")
             for layer in said["layers"].values():
                 print(f"    {layer['module']} {layer['op']}: touched {layer['touched']}, windows {layer['windows']}, above zero "
-                      f"{layer['above_zero']} in {layer['steps_above_zero']} steps, other functions {layer['parted']}")
+                      f"{layer['above_zero']} in {layer['steps_above_zero']} steps; S less T {layer['s_less_t']}, by identity {layer['s_less_t_by_identity']}")
         sys.stdout.flush()
 
 

@@ -1,7 +1,7 @@
 """Repeats what two papers measured about how often, and how far, gradients differ by what is taken at kinks and ties.
 
 Usage: python tools/train/volumes.py thresholds NET DATA --out FOLDER [--width W] [--batch N] [--batches R] [--seeds M]
-       python tools/train/volumes.py first DATA [--nets NET ...] [--width W] [--seeds N] [--most N]
+       python tools/train/volumes.py first DATA [--nets NET ...] [--width W] [--seeds N] [--most N] [--subtract]
 
 NET is one of tools/train/published.py; for `first` also mlp, 784-256-256-10. DATA is a folder with the data set, as there.
 What is printed is a row of docs/runs.md.
@@ -13,7 +13,8 @@ further apart: than tau2 in float16, than tau1 in float32 and float64, and than 
 
 first: Bertoin, Bolte, Gerchinovitz and Pauwels. With weights as they were drawn, minibatches of 128 and float32: which is the first
 minibatch, from 1 on, whose gradient depends on ReLU'(0)? By the chain rule, and as in the code that they released, which hands on the number
-itself.
+itself. PyTorch on a CPU normalizes by x a + b in one rounding, which is 0 nowhere, as a rule. With --subtract it is (x - mean) a, which is 0
+where x is the mean in float32, as kernels of GPUs may have it.
 
 Nothing here is part of the tests, and what it writes is not for the repository.
 """
@@ -143,12 +144,22 @@ class Relu(nn.Module):
         return Taken.apply(x, Relu.number, Relu.released)
 
 
-def with_relus(net):
+class Subtract(nn.Module):
+    """A normalization by the minibatch's own statistics, scale 1 and shift 0, as they are before the first step."""
+
+    def forward(self, x):
+        mean, variance = x.mean((0, 2, 3), keepdim=True), x.var((0, 2, 3), unbiased=False, keepdim=True)
+        return (x - mean) * (variance + 1e-5).rsqrt()
+
+
+def with_relus(net, subtract=False):
     for name, child in net.named_children():
         if isinstance(child, nn.ReLU):
             setattr(net, name, Relu())
+        elif subtract and isinstance(child, nn.BatchNorm2d):
+            setattr(net, name, Subtract())
         else:
-            with_relus(child)
+            with_relus(child, subtract)
     return net
 
 
@@ -159,15 +170,20 @@ def under(net, x, y, number, released):
 
 def depends(net, x, y, released):
     """Does the gradient depend on ReLU'(0)? Where no argument is 0 it cannot."""
+    Relu.met = 0
+    with torch.no_grad():
+        net(x)
+    if Relu.met == 0:
+        return False
     none = under(net, x, y, 0, released)
-    return Relu.met > 0 and any(not torch.equal(p, q) for p, q in zip(none, under(net, x, y, 1, released)))
+    return any(not torch.equal(p, q) for p, q in zip(none, under(net, x, y, 1, released)))
 
 
 def first_of(o, name, seed):
     """The first minibatch whose gradient depends, by the chain rule and as released; None where none does up to --most."""
     torch.manual_seed(seed)
     mlp = nn.Sequential(nn.Flatten(), nn.Linear(784, 256), nn.ReLU(), nn.Linear(256, 256), nn.ReLU(), nn.Linear(256, 10)) if name == "mlp" else None
-    net = with_relus(mlp or NETS[name](o.width)).train()
+    net = with_relus(mlp or NETS[name](o.width), o.subtract).train()
     source, found = batches_of("lenet" if mlp else name, o.data, 128, seed), {}
     for k in range(1, o.most + 1):
         x, y = source.next()
@@ -202,6 +218,7 @@ def main():
     f.add_argument("data")
     f.add_argument("--nets", nargs="+", choices=[*NETS, "mlp"], default=["vgg11", "vgg11-bn"])
     f.add_argument("--most", type=int, default=100)
+    f.add_argument("--subtract", action="store_true")
     for each in t, f:
         each.add_argument("--width", type=float, default=1)
         each.add_argument("--seeds", type=int, default=5)

@@ -14,7 +14,7 @@ typedef struct {
   const bool *needed;    /* of each sample */
   interval *adjoint;
   interval *loss; /* its derivatives by its outputs */
-  size_t first;   /* step with a touched kink: of what comes before it nothing is asked */
+  size_t first;   /* step with such a touched kink: of what comes before it nothing is asked */
 } reverse;
 
 #define UNIT (session_bits + 128) /* of adjoints: 2^-UNIT */
@@ -138,13 +138,16 @@ whole_loss_slopes(const point *of)
 }
 
 interval *
-adjoints(const point *of, const rational *slope, const bool *samples)
+adjoints(const point *of, const rational *slope, const bool *samples, const bool *among)
 {
   reverse all = {of, slope, samples, intervals(of->n_touched), NULL, of->net->n_steps}, *r = &all;
   for (size_t k = 0; k < of->n_touched; k++)
-    all.first = of->touched[k].step < all.first ? of->touched[k].step : all.first;
+    all.first = among != NULL && !among[k]        ? all.first
+                : of->touched[k].step < all.first ? of->touched[k].step
+                                                  : all.first;
   for (size_t s = all.first; s < r->p->net->n_steps; s++)
-    expect(r->p->net->steps[s].kind != NORMALIZE || !r->p->net->steps[s].varies,
+    expect(r->p->net->steps[s].kind != NORMALIZE || !r->p->net->steps[s].varies
+               || (among != NULL && of->net->apart == of->net->batch),
            "adjoints in a network that normalizes");
   r->loss = whole_loss_slopes(r->p);
   for_each_sample(r->p->net->batch, sample_back, &all);

@@ -193,7 +193,7 @@ bound_begin(claim *q)
   }
   b->gain = intervals(all);
   find_differences(b, q->ad);
-  interval *adjoint = adjoints(b->p, NULL, b->needed);
+  interval *adjoint = adjoints(b->p, NULL, b->needed, NULL);
   for (size_t k = 0; k < n; k++)
     for (size_t o = 0; o < sides(&b->p->touched[k]); o++)
       interval_mul(&b->gain[b->at[k] + o], &b->gain[b->at[k] + o], &adjoint[k]);

@@ -13,6 +13,19 @@
 #include <string.h>
 
 void
+read_sides(claim *q)
+{
+  static const char each[] = "one side for each touched kink is expected";
+  const char *sides = next_word();
+  require(q->p->n_touched > 0 || strcmp(sides, ".") == 0, each);
+  for (size_t k = 0; k < q->p->n_touched; k++) {
+    require(*sides != '\0', each);
+    q->c.side[k] = side_named(q->p, k, &sides);
+  }
+  require(q->p->n_touched == 0 || *sides == '\0', each);
+}
+
+void
 check_cell(claim *q)
 {
   bool *found = allocate(q->p->n_slopes, sizeof *found);

@@ -21,6 +21,7 @@ typedef struct {
                 bool bouligand); /* reads its lines; the verdict is in-bouligand? What does not hold is a failure */
 } evidence_kind;
 
+void read_sides(claim *q); /* one of each touched kink, into c */
 /* The cell with the sides in c is realized, by the directions that follow. */
 void check_cell(claim *q);
 void add_last_gradient(claim *q, const rational *by); /* sum += by * the gradient that was made last */

@@ -67,9 +67,11 @@ typedef struct {
   const cell *c;         /* or NULL */
   rational **adjoint;    /* [step][entry / apart], of what is computed together */
   bool **unknown;        /* likewise */
+  interval **irrational; /* likewise: what such an entry has besides; NULL: nobody asks */
   bool *lost;            /* of each entry of the network's gradient */
   interval **part;       /* of an entry that is lost for its value alone: an enclosure; else NULL */
   bool up_to_a_root;     /* a common irrational factor may be left out */
+  interval *factor;      /* where it is left out, it is multiplied into this; or NULL */
   origins *origins;      /* or NULL */
   bool whole;            /* are the parameters' entries asked for? */
 } passage;
@@ -80,15 +82,37 @@ is_nothing(const passage *b, size_t s, size_t at)
   return mpq_sgn(&b->adjoint[s][at]) == 0 && !b->unknown[s][at];
 }
 
+/* An entry that is not rational, as an enclosure. */
+static void
+whole_adjoint(const passage *b, size_t s, size_t at, interval *x)
+{
+  mpq_canonicalize(&b->adjoint[s][at]);
+  interval_set(x, &b->irrational[s][at].lo, &b->irrational[s][at].hi);
+  interval_add(x, &exactly_one, &b->adjoint[s][at]);
+}
+
+static void
+hand_irrational(const passage *b, size_t s, size_t from, size_t to_step, size_t at, const interval *by)
+{
+  INTERVAL(x);
+  if (b->irrational == NULL)
+    return;
+  whole_adjoint(b, s, from, &x);
+  interval_mul(&x, &x, by);
+  interval_add(&b->irrational[to_step][at], &x, &plus_one);
+  interval_round(&b->irrational[to_step][at]);
+}
+
 /* The adjoint of what entry `reader` of step s has from x grows by `by` times that of entry e. */
 static void
 hand(const void *of, size_t s, size_t e, size_t reader, source x, const interval *by)
 {
   const passage *b = of;
   size_t apart = b->p->net->apart, from = e / apart, to = entry_of(b->p, x, reader) / apart;
-  if (b->unknown[s][from] || !interval_exact(by))
+  if (b->unknown[s][from] || !interval_exact(by)) {
     b->unknown[x.step][to] = true;
-  else
+    hand_irrational(b, s, from, x.step, to, by);
+  } else
     add_multiple(&b->adjoint[x.step][to], &by->lo, &b->adjoint[s][from]);
 }
 
@@ -116,6 +140,13 @@ hand_parameter(const passage *b, size_t s, size_t e, const term *t, rational *q)
   rational *to = &t->by.w->gradient[t->by.at];
   if (interval_zero(x) || mpq_sgn(q) == 0)
     return;
+  if (b->unknown[s][from] && b->irrational != NULL) {
+    INTERVAL(y);
+    whole_adjoint(b, s, from, &y);
+    interval_mul(&y, &y, x);
+    lose(b, (size_t)(to - b->p->net->gradient), &y, q);
+    return;
+  }
   if (!b->unknown[s][from])
     mpq_mul(q, q, &b->adjoint[s][from]);
   if (b->unknown[s][from] || !interval_exact(x)) {
@@ -123,6 +154,16 @@ hand_parameter(const passage *b, size_t s, size_t e, const term *t, rational *q)
     return;
   }
   add_multiple(to, &x->lo, q);
+}
+
+/* The gradient will be divided by a positive number. */
+static void
+leave_out(const passage *b, const interval *x)
+{
+  if (b->factor == NULL)
+    return;
+  interval_mul(b->factor, b->factor, x);
+  interval_round(b->factor);
 }
 
 /* Is all that is on its way at entries of step s which are multiplied by one irrational root? Then it is a factor of the
@@ -149,6 +190,8 @@ one_root(const passage *b, size_t s, size_t sample)
     return false;
   INTERVAL(root);
   p->net->smooth->inverse_root(p, &p->net->steps[s], first, &root);
+  if (!interval_exact(&root))
+    leave_out(b, &root);
   return !interval_exact(&root);
 }
 
@@ -185,7 +228,7 @@ static void
 step_back(const passage *b, size_t s, size_t sample)
 {
   const step *st = &b->p->net->steps[s];
-  const jacobian j = {b->p, b->slope, true, hand, b};
+  const jacobian j = {b->p, b->slope, b->irrational == NULL, hand, b};
   const bool smooth = st->kind == SOFTMAX || st->kind == FUNCTION;
   size_t apart = b->p->net->apart;
   bool rootless = st->varies && (st->kind == OVER_ROOT || st->kind == NORMALIZE) && one_root(b, s, sample);
@@ -201,6 +244,8 @@ step_back(const passage *b, size_t s, size_t sample)
     }
     mpq_set(&b->adjoint[s][e / apart], &zero);
     b->unknown[s][e / apart] = false;
+    if (b->irrational != NULL)
+      interval_set(&b->irrational[s][e / apart], &zero, &zero);
   }
 }
 
@@ -231,9 +276,11 @@ passage_new(const point *p, const rational *slope, const cell *c, bool up_to_a_r
                c,
                allocate(n, sizeof(rational *)),
                allocate(n, sizeof(bool *)),
+               NULL,
                allocate(p->net->n_wrt, sizeof(bool)),
                allocate(p->net->n_wrt, sizeof(interval *)),
                up_to_a_root,
+               NULL,
                NULL,
                true};
   for (size_t s = 0; s < n; s++) {
@@ -265,6 +312,9 @@ find_sign(const passage *b)
   interval_add(b->part[only], &exactly_one, &net->gradient[only]);
   bool plus = mpq_sgn(&b->part[only]->lo) > 0;
   if (plus || mpq_sgn(&b->part[only]->hi) < 0) {
+    INTERVAL(size);
+    interval_add(&size, b->part[only], plus ? &plus_one : &minus_one);
+    leave_out(b, &size);
     mpq_set(&net->gradient[only], plus ? &plus_one : &minus_one);
     b->lost[only] = false;
   }
@@ -286,7 +336,10 @@ passage_end(passage *b)
   for (size_t s = 0; s < net->n_steps; s++) {
     rationals_free(b->adjoint[s], entries(b->p, s) / net->apart);
     free(b->unknown[s]);
+    if (b->irrational != NULL)
+      intervals_free(b->irrational[s], entries(b->p, s) / net->apart);
   }
+  free(b->irrational);
   free(b->adjoint);
   free(b->unknown);
   free(b->lost);
@@ -370,6 +423,20 @@ kink_back(passage *b, size_t k, size_t option, size_t over)
   if (t->n > 1)
     add_multiple(&b->adjoint[t->from][t->at[over] / apart], &plus_one, &minus_one);
   steps_back(b, t->entry % apart);
+}
+
+void
+kink_row_and_factor(const point *p, const rational *slope, const cell *c, size_t k, size_t option, size_t over,
+                    interval *left_out)
+{
+  passage b = passage_new(p, slope, c, true);
+  b.factor = left_out;
+  b.irrational = allocate(p->net->n_steps, sizeof *b.irrational);
+  for (size_t s = 0; s < p->net->n_steps; s++)
+    b.irrational[s] = intervals(entries(p, s) / p->net->apart);
+  interval_set(left_out, &plus_one, &plus_one);
+  kink_back(&b, k, option, over);
+  require(passage_end(&b), irrational);
 }
 
 bool

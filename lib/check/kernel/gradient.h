@@ -19,6 +19,9 @@ bool kink_gradient(const point *p, const rational *slope, const cell *c, size_t 
 /* The same; one that is not rational is a failure. */
 void kink_row(const point *p, const rational *slope, const cell *c, size_t k, size_t option, size_t over,
               bool up_to_a_root);
+/* The same divided by the factor, a positive number, which is 1 but for rows that are not rational otherwise. */
+void kink_row_and_factor(const point *p, const rational *slope, const cell *c, size_t k, size_t option, size_t over,
+                         interval *factor);
 /* Where a derivative comes from: by the outputs of which touched kinks it may not be 0, and whether by that of a window among
  * `loose` ([step][entry]; of a step NULL: none). */
 typedef struct origins {

@@ -16,19 +16,6 @@ typedef struct {
   int *side;
 } weighed;
 
-static void
-read_sides(claim *q)
-{
-  static const char each[] = "one side for each touched kink is expected";
-  const char *sides = next_word();
-  require(q->p->n_touched > 0 || strcmp(sides, ".") == 0, each);
-  for (size_t k = 0; k < q->p->n_touched; k++) {
-    require(*sides != '\0', each);
-    q->c.side[k] = side_named(q->p, k, &sides);
-  }
-  require(q->p->n_touched == 0 || *sides == '\0', each);
-}
-
 /* mean += weight * the cell's slopes less AD's. A flat kink's slope does not matter: AD's will do. split: the slope is not AD's. */
 static void
 add_slopes(const claim *q, rational *mean, bool *split, const rational *weight)

@@ -1,13 +1,11 @@
 /* Simplices: the touched kinks of a block have arguments that are affine whatever sides are chosen, so none of them lies
- * behind another, and a direction moves each of them alike under all slopes. With u the loss's derivative by a
- * kink's output, AD's slopes taken, a cell of the block changes AD's gradient by the sum of u r: r, rational, is what its side's
- * derivative has over AD's. All these sums lie in the span of the r, of dimension d. Where d + 1 of them have a
- * combination of positive weights that is zero in d coordinates which tell the span's vectors apart, it is zero. */
+ * behind another, and a direction moves each of them alike under all slopes. What a cell of a block changes in AD's gradient adds up
+ * with what those of others do. So AD's output is a mean where each block's changes balance (changes.h). */
 #include "check/kernel/simplex.h"
 #include "check/kernel/adjoint.h"
 #include "check/base/allocate.h"
 #include "check/kernel/cell.h"
-#include "check/kernel/gradient.h"
+#include "check/kernel/changes.h"
 #include "check/base/lines.h"
 #include "check/kernel/names.h"
 #include "check/kernel/window.h"
@@ -15,11 +13,8 @@
 #include <stdlib.h>
 
 typedef struct {
-  size_t n_cells, n, *of;    /* of: its touched kinks */
-  int **side;                /* by cell, then kink */
-  size_t n_columns, *column; /* entries of the parameters where a row is not 0 */
-  size_t rank, *pivot;       /* columns */
-  rational **basis;          /* of the span: basis[i], by column, is 1 at pivot[i] and 0 at those before */
+  size_t n_cells, n, *of; /* of: its touched kinks */
+  int **side;             /* by cell, then kink */
 } block;
 
 typedef struct {
@@ -27,8 +22,6 @@ typedef struct {
   const rational *ad;
   size_t *block_of; /* of each touched kink: 1 + its block's number; 0: it is in none */
   interval *adjoint;
-  bool *in_row;     /* of each entry of the parameters */
-  interval *change; /* [cell * rank + pivot]: what it adds to AD's gradient there */
 } simplices;
 
 /* ---- Blocks */
@@ -137,172 +130,37 @@ check_others(simplices *q, cell *c)
   free(found);
 }
 
-/* ---- The span */
-
-/* Does AD, or a cell, take option o of the block's kink j? (A kink with one slope in all cells and in AD: no.) */
-static bool
-in_play(simplices *q, const block *b, size_t j, size_t o)
-{
-  const touch *t = &q->p->touched[b->of[j]];
-  bool any = is_window(t) && mpq_sgn(&q->ad[t->slope + o]) != 0;
-  for (size_t i = 0; i < b->n_cells && !any; i++)
-    any = is_window(t) ? (size_t)b->side[i][j] == o + 1
-                       : !mpq_equal(b->side[i][j] < 0 ? &t->left : &t->right, &q->ad[t->slope]);
-  return any;
-}
-
-/* Hands the rows of the block's kink j to work, row o of each: its argument's gradient, or what each of a window's
- * options in play has over the first that is. */
+/* Those of touched kink k on that side. */
 static void
-for_each_row(simplices *q, block *b, size_t j, void (*work)(simplices *q, block *b, size_t j, size_t o))
+set_slopes(const point *p, rational *slope, size_t k, int side)
 {
-  const touch *t = &q->p->touched[b->of[j]];
-  size_t first = 0;
-  if (interval_zero(&q->adjoint[b->of[j]]))
-    return;
-  while (first < t->n && !in_play(q, b, j, first))
-    first++;
-  for (size_t o = first + is_window(t); o < t->n; o++) {
-    if (!in_play(q, b, j, o))
-      continue;
-    kink_row(q->p, q->ad, NULL, b->of[j], o, first, false);
-    work(q, b, j, o);
-  }
-}
-
-static void
-note_columns(simplices *q, block *b, size_t j, size_t o)
-{
-  (void)j;
-  (void)o;
-  for (size_t i = 0; i < q->p->net->n_wrt; i++) {
-    if (q->in_row[i] || mpq_sgn(&q->p->net->gradient[i]) == 0)
-      continue;
-    b->column = grow(b->column, b->n_columns, sizeof *b->column);
-    b->column[b->n_columns++] = i;
-    q->in_row[i] = true;
-  }
-}
-
-/* Adds the row to the basis unless it is in the span already. */
-static void
-extend(simplices *q, block *b, size_t j, size_t o)
-{
-  rational *x = rationals(b->n_columns);
-  size_t first = 0;
-  RATIONAL(by);
-  (void)j;
-  (void)o;
-  for (size_t i = 0; i < b->n_columns; i++)
-    mpq_set(&x[i], &q->p->net->gradient[b->column[i]]);
-  for (size_t r = 0; r < b->rank; r++) {
-    mpq_neg(&by, &x[b->pivot[r]]);
-    for (size_t i = 0; i < b->n_columns && mpq_sgn(&by) != 0; i++) {
-      add_multiple(&x[i], &by, &b->basis[r][i]);
-      mpq_canonicalize(&x[i]);
-    }
-  }
-  while (first < b->n_columns && mpq_sgn(&x[first]) == 0)
-    first++;
-  if (first == b->n_columns) {
-    rationals_free(x, b->n_columns);
-    return;
-  }
-  require(b->rank + 1 < b->n_cells, "a block of %zu cells, for changes of a larger dimension", b->n_cells);
-  mpq_inv(&by, &x[first]);
-  for (size_t i = 0; i < b->n_columns; i++)
-    mpq_mul(&x[i], &x[i], &by);
-  b->basis = grow(b->basis, b->rank, sizeof *b->basis);
-  b->pivot = grow(b->pivot, b->rank, sizeof *b->pivot);
-  b->basis[b->rank] = x;
-  b->pivot[b->rank++] = first;
-}
-
-static void
-add_change(simplices *q, block *b, size_t j, size_t o)
-{
-  const touch *t = &q->p->touched[b->of[j]];
-  RATIONAL(by);
-  RATIONAL(x);
-  for (size_t i = 0; i < b->n_cells; i++) {
-    int side = b->side[i][j];
-    if (!is_window(t))
-      mpq_sub(&by, side < 0 ? &t->left : &t->right, &q->ad[t->slope]);
+  const touch *t = &p->touched[k];
+  for (size_t o = 0; o < t->n; o++)
+    if (is_window(t))
+      mpq_set(&slope[t->slope + o], (size_t)side == o + 1 ? &plus_one : &zero);
     else
-      mpq_sub(&by, (size_t)side == o + 1 ? &plus_one : &zero, &q->ad[t->slope + o]);
-    for (size_t r = 0; r < b->rank; r++) {
-      mpq_mul(&x, &by, &q->p->net->gradient[b->column[b->pivot[r]]]);
-      interval_add(&q->change[i * b->rank + r], &q->adjoint[b->of[j]], &x);
-    }
-  }
+      mpq_set(&slope[t->slope], side < 0 ? &t->left : &t->right);
 }
 
-/* ---- Weights */
-
-/* y -= a b */
+/* The cells' slopes: AD's but for the block's kinks. */
 static void
-subtract_product(interval *y, const interval *a, const interval *b)
+check_block(const simplices *q, const block *b)
 {
-  INTERVAL(t);
-  interval_mul(&t, a, b);
-  interval_add(y, &t, &minus_one);
-  interval_round(y);
-}
-
-/* Some weights of the cells, that of cell 0 being 1 and all positive, make their changes cancel: Gauss's elimination, in
- * intervals, of the n equations in n unknowns. Column i of the equations is cell i + 1, column -1 cell 0. */
-static void
-solve_weights(simplices *q, size_t n)
-{
-  interval **column = allocate(n + 1, sizeof *column);
-  for (size_t i = 0; i <= n; i++)
-    column[i] = &q->change[i * n];
-  for (size_t i = 0; i < n; i++) {
-    size_t from = i;
-    while (from < n && mpq_sgn(&column[i + 1][from].lo) <= 0 && mpq_sgn(&column[i + 1][from].hi) >= 0)
-      from++;
-    if (from == n)
-      leave(UNDECIDED, "cannot tell with intervals of %d bits whether cells span a simplex", MAX_BITS);
-    for (size_t j = 0; j <= n; j++) {
-      interval t = column[j][i];
-      column[j][i] = column[j][from];
-      column[j][from] = t;
-    }
-    for (size_t r = 0; r < n; r++) {
-      INTERVAL(by);
-      if (r == i)
-        continue;
-      interval_div(&by, &column[i + 1][r], &column[i + 1][i]);
-      subtract_product(&column[0][r], &by, &column[0][i]);
-      for (size_t j = i + 2; j <= n; j++)
-        subtract_product(&column[j][r], &by, &column[j][i]);
-    }
+  rational **slope = allocate(b->n_cells, sizeof *slope);
+  interval **adjoint = allocate(b->n_cells, sizeof *adjoint);
+  for (size_t i = 0; i < b->n_cells; i++) {
+    slope[i] = rationals(q->p->n_slopes);
+    adjoint[i] = q->adjoint;
+    for (size_t s = 0; s < q->p->n_slopes; s++)
+      mpq_set(&slope[i][s], &q->ad[s]);
+    for (size_t j = 0; j < b->n; j++)
+      set_slopes(q->p, slope[i], b->of[j], b->side[i][j]);
   }
-  for (size_t i = 0; i < n; i++) {
-    interval_div(&column[0][i], &column[0][i], &column[i + 1][i]);
-    require(interval_sign(&column[0][i], "whether AD's output is inside a simplex of cells") < 0,
-            "AD's output is not inside the simplex of cells");
-  }
-  free(column);
-}
-
-static void
-check_block(simplices *q, block *b)
-{
-  q->in_row = allocate(q->p->net->n_wrt, sizeof *q->in_row);
-  for (size_t j = 0; j < b->n; j++)
-    for_each_row(q, b, j, note_columns);
-  for (size_t j = 0; j < b->n; j++)
-    for_each_row(q, b, j, extend);
-  require(b->n_cells == b->rank + 1, "a block of %zu cells, for changes of dimension %zu", b->n_cells, b->rank);
-  q->change = intervals(b->n_cells * b->rank);
-  for (size_t j = 0; j < b->n; j++)
-    for_each_row(q, b, j, add_change);
-  for (size_t i = 0; i < b->n_cells * b->rank; i++)
-    interval_round(&q->change[i]);
-  solve_weights(q, b->rank);
-  intervals_free(q->change, b->n_cells * b->rank);
-  free(q->in_row);
+  require_balance(&(changes){q->p, q->ad, NULL, b->n, b->n_cells, b->of, slope, adjoint});
+  for (size_t i = 0; i < b->n_cells; i++)
+    rationals_free(slope[i], q->p->n_slopes);
+  free(slope);
+  free(adjoint);
 }
 
 void
@@ -322,7 +180,7 @@ check_simplices(claim *of, bool bouligand)
   check_others(q, c);
   for (size_t k = 0; k < q->p->n_touched; k++)
     needed[q->p->touched[k].entry % q->p->net->batch] |= q->block_of[k] != 0;
-  q->adjoint = adjoints(q->p, q->ad, needed);
+  q->adjoint = adjoints(q->p, q->ad, needed, NULL);
   for (size_t i = 0; i < n; i++)
     check_block(q, &b[i]);
 }

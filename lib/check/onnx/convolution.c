@@ -31,14 +31,23 @@ axes_attribute(const builder *b, const char *name, size_t at, size_t *list, size
   }
 }
 
-/* A transposed convolution's entries along axis i: those that the windows cover, less the padding. */
+/* A transposed convolution's entries along axis i: those that the windows cover, less the padding. length: how many they are to be, which tells
+ * the padding then, an odd one in front but for SAME_UPPER; or one entry more, behind them, where output_shape says so. 0: padding is given. */
 static void
-crop_windows(const builder *b, windows *g, size_t i, size_t more)
+crop_windows(const builder *b, windows *g, size_t i, size_t more, size_t length, const char *how)
 {
-  size_t all = (g->in[i] - 1) * g->stride[i] + (g->width[i] - 1) * g->dilation[i] + 1;
+  size_t all = (g->in[i] - 1) * g->stride[i] + (g->width[i] - 1) * g->dilation[i] + 1 + more;
+  bool upper = strcmp(how, "SAME_UPPER") == 0, told = find_attribute(b, "output_shape") != NULL;
   need(more < g->stride[i] || more < g->dilation[i], "output_padding is not less than stride or dilation");
-  need(all + more > g->pad[i] + g->after[i], "the padding leaves no entries");
-  g->out[i] = all + more - g->pad[i] - g->after[i];
+  if (told && !upper && length == all + 1)
+    all++;
+  need(length <= all, "padding of less than nothing, which readers of ONNX take differently");
+  if (length > 0) {
+    g->pad[i] = (all - length + !upper) / 2;
+    g->after[i] = all - length - g->pad[i];
+  }
+  need(all > g->pad[i] + g->after[i], "the padding leaves no entries");
+  g->out[i] = all - g->pad[i] - g->after[i];
 }
 
 /* The number of windows along axis i, and its padding when that is automatic. */
@@ -84,14 +93,15 @@ read_windows(const builder *b, const size_t *width, bool transposed)
 {
   const value *x = &b->in[0];
   windows g = {.in = {1, 1, 1, 1}, .width = {1, 1, 1, 1}, .transposed = transposed};
-  size_t more[SPATIAL] = {0}, same[SPATIAL];
+  size_t more[SPATIAL] = {0}, length[SPATIAL] = {0}, same[SPATIAL];
   need(x->constant == NULL && x->rank > 2 && x->rank <= 2 + SPATIAL, "its input must be an activation of 3 to 6 axes");
   size_t n = x->rank - 2;
   const char *how = text_attribute(b, "auto_pad", "NOTSET");
   bool given = strcmp(how, "NOTSET") == 0, valid = strcmp(how, "VALID") == 0;
   need(given || valid || strcmp(how, "SAME_UPPER") == 0 || strcmp(how, "SAME_LOWER") == 0, "unknown auto_pad");
   need(given || find_attribute(b, "pads") == NULL, "auto_pad with pads");
-  need(!transposed || (given && find_attribute(b, "output_shape") == NULL), "padding that is left to be computed");
+  bool told = transposed && find_attribute(b, "output_shape") != NULL;
+  need(!told || (!valid && find_attribute(b, "pads") == NULL), "output_shape with pads");
   need(width != NULL || find_attribute(b, "kernel_shape") != NULL, "kernel_shape is missing");
   if (width != NULL)
     memcpy(g.width + SPATIAL - n, width, n * sizeof *width);
@@ -105,14 +115,19 @@ read_windows(const builder *b, const size_t *width, bool transposed)
   axes_attribute(b, "pads", n, g.after, 0);
   if (transposed)
     axes_attribute(b, "output_padding", 0, more, 0);
+  if (told)
+    axes_attribute(b, "output_shape", 0, length, 0);
   if (find_attribute(b, "kernel_shape") != NULL)
     axes_attribute(b, "kernel_shape", 0, g.width, 1);
   for (size_t i = 0; i < SPATIAL; i++) {
     need(width == NULL || g.width[i] == same[i], "kernel_shape is not the weight's");
     need(g.width[i] > 0 && g.width[i] <= INT32_MAX && g.dilation[i] > 0 && g.stride[i] > 0 && g.in[i] <= INT32_MAX,
          "a number is 0 or too large");
+    need(!told || i < SPATIAL - n || length[i] > 0, "an output of no entries");
+    if (transposed && !told && !given && !valid && i >= SPATIAL - n)
+      length[i] = g.in[i] * g.stride[i];
     if (transposed)
-      crop_windows(b, &g, i, more[i]);
+      crop_windows(b, &g, i, more[i], length[i], how);
     else
       place_windows(b, &g, i, how, given && whole_attribute(b, "ceil_mode", 0) != 0);
   }

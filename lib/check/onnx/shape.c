@@ -1,6 +1,7 @@
 /* Operators that put entries of tensors together, or something between them. */
 #include "check/onnx/shape.h"
 #include "check/base/allocate.h"
+#include "check/onnx/inner.h"
 #include "check/onnx/integers.h"
 
 #include <stdlib.h>
@@ -82,19 +83,18 @@ check_padded(const builder *b, const char *mode, long pad, size_t n)
   need(pad >= 0 && (edge || pad <= (long)n - mirror), "a pad below 0, or beyond what the axis has entries for");
 }
 
-/* What is put in: 0; '-', minus infinity; '?', what is infinite or NaN otherwise. */
+/* What is put in: 0, *number; '-', minus infinity; '?', what is infinite or NaN otherwise. */
 static char
-filling_of(const builder *b, const value *with)
+filling_of(const builder *b, const value *with, rational *number)
 {
-  rational *number = rationals(1);
   real_attribute(b, "value", number, 0);
-  need(mpq_sgn(number) == 0, "not with zeros");
   if (with->name == NULL)
     return 0;
   need(with->constant != NULL && with->constant->real && with->count == 1, "its value is no constant number");
   with->constant->number = true;
   char odd = odd_entry(with, 0);
-  need(odd != 0 || mpq_sgn(&with->constant->value[with->map[0]]) == 0, "not with zeros");
+  if (odd == 0)
+    mpq_set(number, &with->constant->value[with->map[0]]);
   return odd;
 }
 
@@ -113,18 +113,21 @@ put_padded(builder *b, const value *x, const size_t *dims, char filling)
   b->out.excluded = filling != 0 || x->excluded != NULL ? allocate(s->n, sizeof(bool)) : NULL;
 }
 
-/* Pad with zeros, fewer than none cut off; or with entries of the axis. A mask of constants to which minus infinity belongs stays one. */
+/* Pad with a number, negative pads cut off; or with entries of the axis. A mask of constants to which minus infinity belongs stays one. */
 void
 lower_pad(builder *b)
 {
   const value *x = &b->in[0], *with = &b->in[2];
   const char *mode = text_attribute(b, "mode", "constant");
   bool zeros = strcmp(mode, "constant") == 0, stays = x->constant != NULL;
-  char filling = zeros ? filling_of(b, with) : 0;
+  rational *number = rationals(1);
+  char filling = zeros ? filling_of(b, with, number) : 0;
+  value put = rational_of(b, number);
   long pads[2 * MAX_RANK], axes[MAX_RANK], before[MAX_RANK] = {0};
   size_t dims[MAX_RANK], n = whole_list_within(b, 1, "pads", pads, 2 * MAX_RANK), count = x->rank;
   bool padded[MAX_RANK] = {false};
-  need(filling != '?' || stays, "not with zeros, nor minus infinity");
+  need(filling != '?' || stays, "not with a number, nor minus infinity");
+  need(mpq_sgn(number) == 0 || !stays, "constants that are padded with another number than 0");
   for (size_t i = 0; i < x->rank; i++)
     axes[i] = (long)i;
   if (b->in[3].name != NULL)
@@ -165,6 +168,8 @@ lower_pad(builder *b)
       b->out.excluded[f] = inside ? x->excluded != NULL && x->excluded[at] : filling != 0;
     if (inside)
       operand(b, s, f, x, at);
+    else if (mpq_sgn(number) != 0)
+      operand(b, s, f, &put, 0);
     else
       s->sources[f].step = PADDING;
   }

@@ -135,31 +135,57 @@ clarke_identity_turned(clarke_identities *ids, clarke_identity id)
   return id == 0 || clarke_identity_is_constant(id) || ids->failed ? 0 : turned_identity(ids, id, 0, 0);
 }
 
+/* What an entry is a copy of, or minus one of. */
+typedef struct {
+  size_t value, feature; /* CLARKE_NONE: padding */
+  bool turned;
+} origin;
+
+static origin
+origin_of(const clarke_identities *ids, size_t value, size_t feature, size_t column)
+{
+  const clarke_step *s = clarke_identities_producer(ids, value);
+  origin from = {value, feature, false};
+
+  for (size_t i; from.feature != CLARKE_NONE && s != NULL && copies(ids, s, &i, &from.feature, column, &from.turned);
+       s = clarke_identities_producer(ids, from.value))
+    from.value = s->in[i].value;
+  return from;
+}
+
 clarke_identity
 clarke_identity_of(clarke_identities *ids, size_t value, size_t feature, size_t column)
 {
-  const clarke_step *s = clarke_identities_producer(ids, value);
-  const size_t asked = value, entry = feature * ids->n + column;
+  const origin from = origin_of(ids, value, feature, column);
+  const clarke_step *s = clarke_identities_producer(ids, from.value);
   clarke_identity *known;
-  bool turned = false;
 
-  for (size_t i; s != NULL && copies(ids, s, &i, &feature, column, &turned); s = clarke_identities_producer(ids, value)) {
-    value = s->in[i].value;
-    if (feature == CLARKE_NONE)
-      return CLARKE_IDENTITY_ZERO;
-  }
-  known = ids->failed ? NULL : clarke_identities_known(ids, value);
+  if (from.feature == CLARKE_NONE)
+    return CLARKE_IDENTITY_ZERO;
+  known = ids->failed ? NULL : clarke_identities_known(ids, from.value);
   if (known == NULL)
     return 0;
-  known += feature * ids->n + column;
+  known += from.feature * ids->n + column;
   if (*known == 0) {
     ids->depth++;
-    *known = s == NULL                ? clarke_identity_by_number(ids, value, feature * ids->n + column)
-             : ids->depth > MAX_DEPTH ? clarke_identity_alone(ids, value, feature * ids->n + column)
-                                      : clarke_identity_of_step(ids, s, value, feature, column);
+    *known = s == NULL                ? clarke_identity_by_number(ids, from.value, from.feature * ids->n + column)
+             : ids->depth > MAX_DEPTH ? clarke_identity_alone(ids, from.value, from.feature * ids->n + column)
+                                      : clarke_identity_of_step(ids, s, from.value, from.feature, column);
     ids->depth--;
   }
   if (ids->failed)
     return 0;
-  return turned && *known != CLARKE_IDENTITY_ZERO ? turned_identity(ids, *known, asked, entry) : *known;
+  return from.turned && *known != CLARKE_IDENTITY_ZERO ? turned_identity(ids, *known, value, feature * ids->n + column) : *known;
+}
+
+bool
+clarke_identity_same(clarke_identities *ids, size_t value, size_t a, size_t b, size_t column)
+{
+  const origin from_a = origin_of(ids, value, a, column), from_b = origin_of(ids, value, b, column);
+  clarke_identity id;
+
+  if (from_a.value == from_b.value && from_a.feature == from_b.feature && from_a.turned == from_b.turned)
+    return true;
+  id = clarke_identity_of(ids, value, a, column);
+  return id != 0 && id == clarke_identity_of(ids, value, b, column);
 }

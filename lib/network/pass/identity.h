@@ -35,6 +35,8 @@ void clarke_identities_free(clarke_identities *ids);
  * are identical. When out of memory all get 0, and clarke_identities_failed says so. */
 clarke_identity clarke_identity_of(clarke_identities *ids, size_t value, size_t feature,
                                    size_t column);
+/* Are features a and b of a value in that column identical, as their numbers tell? Where both are copies of one entry none are made. */
+bool clarke_identity_same(clarke_identities *ids, size_t value, size_t a, size_t b, size_t column);
 /* The number that entries which are minus those of a number have; of a constant, or without memory, 0. */
 clarke_identity clarke_identity_turned(clarke_identities *ids, clarke_identity id);
 /* Clears same[j] of every column j in which features a and b of a value may be two functions, a row at a time

@@ -29,8 +29,7 @@ window_at(const clarke_forward *f, size_t step, size_t feature, size_t column)
 static bool
 identical(const window *w, size_t i, size_t k)
 {
-  return clarke_identity_of(w->ids, w->value, w->entry[i], w->column) ==
-         clarke_identity_of(w->ids, w->value, w->entry[k], w->column);
+  return clarke_identity_same(w->ids, w->value, w->entry[i], w->entry[k], w->column);
 }
 
 /* Midpoints of enclosures that differ by more, as a part of the larger, are not of identical entries as a rule, however far radii
@@ -232,15 +231,36 @@ clarke_window_parted(const clarke_forward *f, size_t step, size_t feature, size_
   return parted;
 }
 
+/* The option that a tied place belongs to. */
+static size_t
+option_of(const window *w, const size_t *option, size_t place)
+{
+  size_t o = 0;
+
+  while (!identical(w, option[o], place))
+    o++;
+  return o;
+}
+
+void
+clarke_window_count_options(size_t *count, const clarke_forward *f, size_t step, size_t feature, size_t column)
+{
+  window w = window_at(f, step, feature, column);
+  size_t tied[CLARKE_MAX_WIDTH], option[CLARKE_MAX_WIDTH];
+  const size_t n = clarke_window_tied(tied, f, step, feature, column);
+
+  clarke_window_options(option, f, step, feature, column);
+  for (size_t i = 0; i < n; i++)
+    count[option_of(&w, option, tied[i])]++;
+}
+
 size_t
 clarke_window_last_option(const clarke_forward *f, size_t step, size_t feature, size_t column)
 {
   window w = window_at(f, step, feature, column);
-  size_t tied[CLARKE_MAX_WIDTH], option[CLARKE_MAX_WIDTH], o = 0;
+  size_t tied[CLARKE_MAX_WIDTH], option[CLARKE_MAX_WIDTH];
   size_t n = clarke_window_tied(tied, f, step, feature, column);
 
   clarke_window_options(option, f, step, feature, column);
-  while (!all_identical(&w, (size_t[]){option[o], tied[n - 1]}, 2))
-    o++;
-  return o;
+  return option_of(&w, option, tied[n - 1]);
 }

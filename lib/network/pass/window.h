@@ -16,6 +16,8 @@ size_t clarke_window_options(size_t *option, const clarke_forward *f, size_t ste
                              size_t column);
 /* How many tied entries are not identical with the first of them; the identities are known. */
 size_t clarke_window_parted(const clarke_forward *f, size_t step, size_t feature, size_t column);
+/* Adds to count[o] how many tied entries option o stands for, by clarke_window_options' numbers. */
+void clarke_window_count_options(size_t *count, const clarke_forward *f, size_t step, size_t feature, size_t column);
 /* The option that the last tied entry belongs to. */
 size_t clarke_window_last_option(const clarke_forward *f, size_t step, size_t feature,
                                  size_t column);

@@ -6,16 +6,17 @@
     answer = clarke.audit("run/")
 """
 from .answer import Answer, Audited, Failed, Stepped, audit, step
-from .derive import derive
+from .counting import counts
+from .derivation import derive
 from .derived import Derived
-from .monitor import monitor, summary
+from .watching import monitor, summary
 from .optimizers import DINAdam, INNAprop, INNApropReleased
-from .recorder import record
+from .recording.recorder import record
 from .refused import Refused
 from .sweeps import Swept, sweep
 from .touched import Touched
 from .watched import Watched
 
 __all__ = ["Answer", "Audited", "DINAdam", "Derived", "Failed", "INNAprop", "INNApropReleased", "Refused", "Stepped", "Swept", "Touched", "Watched", "audit",
-           "derive", "monitor", "record", "step", "summary", "sweep"]
+           "counts", "derive", "monitor", "record", "step", "summary", "sweep"]
 __version__ = "0.1.0"

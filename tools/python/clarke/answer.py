@@ -16,7 +16,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any, Callable, Sequence
 
-from .recorder import record, settle
+from .recording.recorder import record, settle
 from .touched import Touched, of_step
 
 

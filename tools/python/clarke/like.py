@@ -23,7 +23,7 @@ import torch
 
 from .answer import Failed, audit
 from .checkpoints import Unlike, classes, difference, imported, is_plain, put, unrounded, unwrapped, weights, with_shared
-from .recorder import record
+from .recording.recorder import record
 from .refused import Refused
 
 LOSSES = {"ce": torch.nn.functional.cross_entropy, "mse": torch.nn.functional.mse_loss, "sum": lambda output, y: output.sum()}

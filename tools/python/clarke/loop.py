@@ -2,7 +2,7 @@
 import os
 import sys
 
-from .recorder import record
+from .recording.recorder import record
 from .refused import Refused
 
 

@@ -120,23 +120,20 @@ identical_entries(clarke_filter *f, const clarke_step *s, const clarke_enclosure
   size_t x = s->in[0].value;
   const size_t *entry = s->in[0].map + i * s->width;
   double away = clarke_up_over(2 * clarke_enclosure_bound_at(f, y, i, j), 8, 8 * CLARKE_TINY);
-  clarke_identity first = 0;
+  size_t first = CLARKE_NONE;
 
   for (size_t p = 0; p < s->width; p++) {
     double distance;
-    clarke_identity id;
 
     if (entry[p] == CLARKE_NONE)
       continue;
     distance = y->y[i * f->n + j] - f->value[x].y[entry[p] * f->n + j];
     if (distance > away + clarke_taken(1, distance))
       continue;
-    id = clarke_identity_of(f->ids, x, entry[p], j);
-    if (first == 0) {
-      first = id;
+    if (first == CLARKE_NONE) {
+      first = p;
       *piece = (clarke_branch)p;
-    }
-    if (id != first || id == 0) {
+    } else if (!clarke_identity_same(f->ids, x, entry[first], entry[p], j)) {
       *piece = CLARKE_OPEN;
       return false;
     }

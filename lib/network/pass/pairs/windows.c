@@ -69,7 +69,6 @@ static clarke_branch
 settle(clarke_pairs_pass *f, const clarke_step *s, const window *w, size_t best, bool *tied)
 {
   clarke_branch first = CLARKE_OPEN;
-  clarke_identity id = 0;
 
   *tied = false;
   for (size_t p = 0; p < w->width; p++) {
@@ -79,12 +78,8 @@ settle(clarke_pairs_pass *f, const clarke_step *s, const window *w, size_t best,
       first = (clarke_branch)p;
       continue;
     }
-    if (!alike(w, (size_t)first, p))
-      return CLARKE_OPEN;
-    if (!*tied)
-      id = clarke_identity_of(f->ids, s->in[0].value, w->entry[first], w->column);
     *tied = true;
-    if (id == 0 || clarke_identity_of(f->ids, s->in[0].value, w->entry[p], w->column) != id)
+    if (!alike(w, (size_t)first, p) || !clarke_identity_same(f->ids, s->in[0].value, w->entry[first], w->entry[p], w->column))
       return CLARKE_OPEN;
   }
   return first;
@@ -97,10 +92,11 @@ measure(const clarke_pairs_pass *f, const window *w, size_t feature, size_t best
   for (size_t p = 0; p < w->width && f->margin != NULL; p++) {
     double off, d;
 
-    if (w->entry[p] == CLARKE_NONE || is_near(w, best, p))
+    if (w->entry[p] == CLARKE_NONE || p == best)
       continue;
     d = difference(w, best, p, &off);
-    clarke_pairs_measure(f, w->column, d, off, feature);
+    if (d > off)
+      clarke_pairs_measure(f, w->column, d, off, feature);
   }
 }
 

@@ -332,7 +332,6 @@ settle(clarke_slicing *f, const clarke_step *s, const sliced_window *w, size_t b
 {
   const double bound = clarke_slice_up(2 * w->x->most[lane_of(f, w->column)]);
   clarke_branch place = CLARKE_OPEN;
-  clarke_identity first = 0;
   size_t near = 0;
 
   for (size_t p = 0; p < w->width; p++) {
@@ -344,13 +343,9 @@ settle(clarke_slicing *f, const clarke_step *s, const sliced_window *w, size_t b
   }
   *several = near > 1;
   for (size_t p = 0; p < w->width && near > 1; p++) {
-    clarke_identity id;
-
     if (w->rows[p] == CLARKE_NONE || (p != best && less(above(f, w, best, p)) > bound))
       continue;
-    id = clarke_identity_of(f->ids, s->in[0].value, w->rows[p], w->column);
-    first = first == 0 ? id : first;
-    if (id == 0 || id != first)
+    if (!clarke_identity_same(f->ids, s->in[0].value, w->rows[place], w->rows[p], w->column))
       return CLARKE_OPEN;
   }
   return place;
