@@ -693,6 +693,27 @@ make_half_loose(plain_tape *t)
   t->step[5].term[0][0].from = 1;
 }
 
+/* relu(w0 - w0) + 0 relu(w1) */
+static void
+make_cancelled_alone(plain_tape *t)
+{
+  make_cancelled(t);
+  t->step[3].term[0][1].coef = 0;
+}
+
+/* The largest of two copies and 1, and the largest: two outputs. */
+static void
+make_loose_shares(plain_tape *t)
+{
+  make_loose(t);
+  t->n_steps = 5;
+  plain_step *st = add(t, PLAIN_SUM, 2, 2);
+  for (size_t f = 0; f < 2; f++) {
+    st->term[f][0] = (plain_term){1, -1, 4, 0};
+    st->term[f][1] = (plain_term){f == 0, -1, -1, 0};
+  }
+}
+
 /* relu(e w0) */
 static void
 make_e_kink(plain_tape *t)
@@ -702,6 +723,15 @@ make_e_kink(plain_tape *t)
   add(t, PLAIN_SUM, 1, 1)->term[0][0] = (plain_term){1, 0, 2, 0};
   add_relu(t, 1);
   add(t, PLAIN_SUM, 1, 1);
+}
+
+/* relu(e w0) + w0 */
+static void
+make_e_kink_more(plain_tape *t)
+{
+  make_e_kink(t);
+  t->step[4].width = 2;
+  t->step[4].term[0][1] = (plain_term){1, -1, 1, 0};
 }
 
 /* relu(relu(w0)) */
@@ -727,6 +757,15 @@ make_constant_chain(plain_tape *t)
   plain_step *st = add(t, PLAIN_SUM, 1, 2);
   st->term[0][1] = (plain_term){1, -1, 1, 1};
   add_relu(t, 1);
+  add(t, PLAIN_SUM, 1, 1);
+}
+
+/* relu(1 - 1) */
+static void
+make_constant_alone(plain_tape *t)
+{
+  make_constant_chain(t);
+  t->n_steps = 3;
   add(t, PLAIN_SUM, 1, 1);
 }
 
@@ -954,6 +993,7 @@ static const lined cases[] = {
   {make_pair, label_1, WHO("ce", "w") ONE UP, NULL},
   {make_pair, label_2, WHO("ce", "w") ONE UP, "label 0 is no class"},
   {make_pair, label_below, WHO("ce", "w") ONE UP, "label 0 is no class"},
+  {make_e_kink_more, NULL, WHO("sum", "w") RELU("0") "touched 1\n" HULL("1") CELL("1", "+") MOVE("w at 0 1"), "not rational"}, /* e + 1 is not 1 */
   {make_e_kink, NULL, WHO("sum", "w") RELU("1/2") "touched 1\n" HULL("1") CELL("1", "+") MOVE("w at 0 1"), "not rational"},
   {make_e_kink, NULL, WHO("sum", "w") RELU("1") "touched 1\n" HULL("1") CELL("1", "+") MOVE("w at 0 1"), NULL},
   {make_shares_apart, label_1, WHO("ce", "w") RELU("1") TWO HULL("1") CELL("1", "+-") MOVE("w at 0 1\nmove w at 1 -1"), "not rational"},
@@ -1424,6 +1464,9 @@ static const lined zones[] = {
   {make_shares_apart, label_0, ENTROPY_ZONE("2", "compensation"), "the loss has a derivative by the output of touched kink 0"},
   {make_shares_apart, label_0, ENTROPY_ZONE("2", "compensation") "cut 0\n", "the loss has a derivative by the output of touched kink 1"},
   {make_shares_apart, label_0, ENTROPY_ZONE("2", "bifurcation") "switch 1 +\nentry w 1\n", NULL},
+  {make_loose_shares, label_0, ENTROPY_ZONE("1", "compensation"), NULL},
+  {make_cancelled_alone, NULL, ZONE("2", "compensation") "cut 0\n", NULL},
+  {make_constant_alone, NULL, ZONE("1", "compensation"), NULL},
   {make_copies, NULL, ZONE("1", "compensation"), "the loss has a derivative by the output of touched kink 0"},
   {make_copies, NULL, ZONE("1", "compensation") "cut 0\n", NULL},
   {make_loose, NULL, ZONE("1", "compensation") "cut 0\n",
