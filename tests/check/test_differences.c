@@ -289,7 +289,7 @@ expect_adjoint(moved *m, size_t k)
     c.side[i] = side_of(m, &p->touched[i]);
   cell_settle(&c, p, false);
   needed[t->entry % w->net.batch] = true;
-  const interval *one = adjoints(p, c.slope, needed), *any = adjoints(p, NULL, needed);
+  const interval *one = adjoints(p, c.slope, needed, NULL), *any = adjoints(p, NULL, needed, NULL);
   ck_assert_msg(holds(&one[k], &change), "adjoint of touched kink %zu", k);
   ck_assert_msg(holds(&any[k], &change), "adjoint of touched kink %zu under any sides", k);
   for (size_t i = 0; i < p->n_touched; i++)

@@ -1541,7 +1541,7 @@ START_TEST(adjoints_hold_those_of_all_cells)
   settled(&w, NULL, false);
   ck_assert_uint_eq(w.p.n_touched, 10);
   const bool needed[] = {true, true}, second[] = {false, true};
-  const interval *any = adjoints(&w.p, NULL, needed), *last = adjoints(&w.p, NULL, second);
+  const interval *any = adjoints(&w.p, NULL, needed, NULL), *last = adjoints(&w.p, NULL, second, NULL);
   for (int sides = 0; sides < 16; sides++) {
     int slopes[4];
     rational *slope = rationals(10);
@@ -1549,7 +1549,7 @@ START_TEST(adjoints_hold_those_of_all_cells)
       slopes[i] = sides >> i & 1;
       mpq_set_si(&slope[6 + i], slopes[i], 1);
     }
-    const interval *one = adjoints(&w.p, slope, needed);
+    const interval *one = adjoints(&w.p, slope, needed, NULL);
     for (size_t k = 0; k < 10; k++) {
       RATIONAL(is);
       RATIONAL(off);
@@ -1584,7 +1584,7 @@ adjoint_through_line(void *of)
   w.net.map = map;
   settled(&w, NULL, false);
   ck_assert_uint_eq(w.p.n_touched, 2);
-  ck_assert(mpq_cmp_ui(&adjoints(&w.p, NULL, &needed)[1].lo, 1, 1) == 0);
+  ck_assert(mpq_cmp_ui(&adjoints(&w.p, NULL, &needed, NULL)[1].lo, 1, 1) == 0);
 }
 
 START_TEST(adjoints_are_not_taken_through_lines)
