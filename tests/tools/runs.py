@@ -28,7 +28,7 @@ VERDICTS = {"lemma2": (1, "not-in-clarke"), "two-zeros": (0, "in-bouligand"), "b
             "added": (0, "in-bouligand"), "factors": (0, "in-bouligand"), "factors-fused": (0, "in-bouligand"),
             "layer-float64": (0, "in-bouligand"), "placed": (0, "in-bouligand")}
 TURNED = {"parted": "undecided", "pooled": "undecided", "own-side": "in-bouligand"}  # along the recorded branches
-COARSE = "Whether the recorded gradient is AD's exact gradient but for rounding is not known: it is so only if rounding was as coarse as run.json alone says"
+COARSE = "Whether the recorded gradient is AD's exact gradient but for rounding is not known: nodes are certified only if rounding was as coarse as run.json alone says"
 EXPLAINED = "The recorded gradient is AD's exact gradient within a bound on rounding: "
 REFUTED = "NOT the step that was recorded: "
 

@@ -3,7 +3,7 @@
 
     trees.py LIBRARY
 
-LIBRARY holds summation_kernels.c. So the questions of tools/python/clarke/summation.py are put to sequential sums, pairwise ones,
+LIBRARY holds summation_kernels.c. So the questions of tools/python/clarke/sums/summation.py are put to sequential sums, pairwise ones,
 those of four and eight lanes and of blocks, fused or not, in float32 and float64. Sums that are no tree must be refused.
 """
 import ctypes
@@ -12,7 +12,7 @@ import random
 import sys
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools", "python", "clarke"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools", "python", "clarke", "sums"))
 import summation  # noqa: E402
 
 KERNELS = ctypes.CDLL(sys.argv[1])
