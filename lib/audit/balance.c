@@ -7,7 +7,6 @@
 #include "exact/cone.h"
 #include "exact/rank.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -288,23 +287,42 @@ change_at(arb_t y, const search *b, size_t i, size_t column)
     clarke_matrix_get_ball(y, &b->change[i][p], e, 0, PRECISION);
 }
 
-/* In row i the cell's change at the pivots, about. */
+/* The change at a column, about; 0 where its sign is not known. */
 static void
-put_rounded(fmpz_mat_t a, slong i, const search *b, size_t cell, const clarke_rank *rank)
+middle_at(arf_t x, const search *b, size_t cell, size_t column)
 {
-  double *x = malloc((rank->rank + 1) * sizeof *x), most = 0;
   arb_t y;
 
   arb_init(y);
-  for (size_t j = 0; x != NULL && j < rank->rank; j++) {
-    change_at(y, b, cell, rank->col[j]);
-    x[j] = arb_contains_zero(y) ? 0 : arf_get_d(arb_midref(y), ARF_RND_NEAR);
-    most = fmax(most, fabs(x[j]));
-  }
-  for (size_t j = 0; x != NULL && j < rank->rank && most > 0; j++)
-    fmpz_set_d(fmpz_mat_entry(a, i, (slong)j), rint(ldexp(x[j] / most, DIGITS)));
+  change_at(y, b, cell, column);
+  if (arb_is_finite(y) && !arb_contains_zero(y))
+    arf_set(x, arb_midref(y));
+  else
+    arf_zero(x);
   arb_clear(y);
-  free(x);
+}
+
+/* In row i the cell's change at the pivots, about: as parts of the largest, for no double may hold them. */
+static void
+put_rounded(fmpz_mat_t a, slong i, const search *b, size_t cell, const clarke_rank *rank)
+{
+  arf_t x, most;
+
+  arf_init(x);
+  arf_init(most);
+  for (size_t j = 0; j < rank->rank; j++) {
+    middle_at(x, b, cell, rank->col[j]);
+    if (arf_cmpabs(x, most) > 0)
+      arf_abs(most, x);
+  }
+  for (size_t j = 0; j < rank->rank && !arf_is_zero(most); j++) {
+    middle_at(x, b, cell, rank->col[j]);
+    arf_div(x, x, most, DIGITS, ARF_RND_NEAR);
+    arf_mul_2exp_si(x, x, DIGITS);
+    arf_get_fmpz(fmpz_mat_entry(a, i, (slong)j), x, ARF_RND_NEAR);
+  }
+  arf_clear(x);
+  arf_clear(most);
 }
 
 /* support: those among the n cells of `of` that have weight in some combination of all changes that nearly cancels. */

@@ -1130,6 +1130,23 @@ def trained():
             helper.make_node("Relu", [use], ["out"], "rho")], ["N", 2], None, weights)
         reason = {"more": "VERIFIED", "running": "running statistics of all samples", "inference": "without it there is one output"}
         case("trained-" + name, status, reason[name], evidence=ad, **{**base, "model": f"trained-{name}.onnx"})
+    trained_apart()
+
+
+def trained_apart():
+    """The larger of 2 n w and 3 n w at w = 0: n, of two samples that no parameter moves, is minus and plus a root that is not rational. Its
+    gradients are that root and minus it, and AD says 0. Neither n is constantly 0, so that both windows are touched."""
+    save("trained-apart.onnx", [
+        helper.make_node("BatchNormalization", ["x", "w", "b", "b", "v"], ["z", "m1", "v1"], "norm", training_mode=1, epsilon=1.0),
+        helper.make_node("Mul", ["z", "two"], ["c"], "c"), helper.make_node("Mul", ["z", "three"], ["d"], "d"),
+        helper.make_node("Max", ["c", "d"], ["out"], "top")], ["N", 1], ["N", 1], dict(w=[0], b=[0], v=[1], two=[2], three=[3]))
+    batch("trained-apart.npz", [[1], [3]])
+    base = dict(verdict="in-clarke", model="trained-apart.onnx", data="trained-apart.npz", touched=2, proxies=[], wrt="w")
+    right, left = [f"directions 1\ndirection\nmove w at 0 {x}" for x in (1, -1)]
+    means = f"evidence hull 2\ncell 1/2 ab\n{right}\ncell 1/2 ba\n{left}"
+    case("trained-apart", 0, "VERIFIED", evidence=means, tie="tie Maximum mean", **base)
+    one = {**base, "verdict": "in-bouligand", "touched": 1}
+    case("trained-apart-one", 1, "the number of touched kinks is 2", evidence=f"evidence ad\ncell ad\n{right}", tie="tie Maximum first", **one)
 
 
 def wide():

@@ -35,7 +35,7 @@ one_function(const point *p, size_t s, size_t e)
   for (size_t i = 1; i < m && one; i++) {
     size_t other = line_entry(p, st, e, i);
     source x = read_by(p, st, other);
-    one = one_identity(p, x.step, entry_of(p, x, other), top.step, entry_of(p, top, e));
+    one = one_identity(p, x.step, entry_of(p, x, other), top.step, entry_of(p, top, first));
   }
   return one;
 }
