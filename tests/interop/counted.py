@@ -6,6 +6,7 @@
 Entries are small whole numbers, so that many are at a kink, and many windows tie.
 """
 import copy
+import io
 import itertools
 import sys
 from pathlib import Path
@@ -102,6 +103,29 @@ def passes():
     expect(said == {"steps": 1, "modules": {"0": {"op": "ReLU", "touched": 10, "steps_touched": 1, "of": 10}}}, f"{said}")
 
 
+class Named(nn.Module):
+    """Its modules are called with names of arguments."""
+
+    def __init__(self):
+        super().__init__()
+        self.relu, self.pool = nn.ReLU(), nn.MaxPool1d(2)
+
+    def forward(self, x):
+        return self.pool(input=self.relu(input=x))
+
+
+def called_by_name_and_copied():
+    """A copy counts by itself, and a model that is counted can be saved whole."""
+    net, x = Named(), torch.tensor([[0., 1, 1, 0, 2, 2]], requires_grad=True)
+    counted = clarke.counts(net)
+    copied = copy.deepcopy(net)
+    torch.save(net, io.BytesIO())
+    copied(x)
+    net(x)
+    modules = counted.close()["modules"]
+    expect((modules["relu"]["touched"], modules["pool"]["tied"]) == (2, 1) and counted.steps == 1, f"called by name: {modules}")
+
+
 def alone():
     """A model that is one function."""
     counted = clarke.counts(relu := nn.ReLU())
@@ -115,6 +139,7 @@ def main():
     activations()
     pools()
     passes()
+    called_by_name_and_copied()
     alone()
     finish()
 
