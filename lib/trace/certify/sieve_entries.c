@@ -339,7 +339,7 @@ clarke_sieve_is_factor(clarke_sieve *s, const clarke_step *step)
 
 /* The root of a statistic and epsilon. Doubles round it to less than this part of itself: epsilon once, the sum, and of these half;
  * and the root. */
-#define OFF_ROOT 0x1p-51
+#define OFF_ROOT (clarke_up_factor(2) - 1)
 
 static double
 root_at(const clarke_sieve *s, const clarke_step *step, size_t f)

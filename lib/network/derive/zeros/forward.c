@@ -208,8 +208,6 @@ static void (*const zeros_of[CLARKE_STEP_KINDS])(uint8_t *zero, const clarke_zer
   [CLARKE_PIECEWISE] = piecewise_zeros, [CLARKE_ANALYTIC] = sum_zeros, [CLARKE_MAX] = max_zeros, [CLARKE_PRODUCT] = product_zeros,
 };
 
-/* --- steps of whose outputs none is 0 --------------------------------------------------------- */
-
 /* Is it one of the functions that are 0 at 0? */
 static bool
 starts_at_zero(const clarke_step *s)
@@ -233,35 +231,71 @@ rows_have_weights(const clarke_graph *g, const clarke_dense *d)
   return true;
 }
 
+/* --- steps of which no entry is known to be 0: a rule a kind --- */
+
+static bool
+moved_lacks(const clarke_zeros_pass *p, const clarke_step *s)
+{
+  for (size_t i = 0; i < s->n_in; i++)
+    if (clarke_zeros_lack(p, &s->in[i], p->g->values[s->out].count))
+      return true;
+  return false;
+}
+
+static bool
+scale_lacks(const clarke_zeros_pass *p, const clarke_step *s)
+{
+  const size_t count = p->g->values[s->out].count;
+
+  return clarke_zeros_lack(p, &s->in[0], count) && (s->divide || s->root || clarke_zeros_lack(p, &s->in[1], count));
+}
+
+static bool
+dense_lacks(const clarke_zeros_pass *p, const clarke_step *s)
+{
+  return value_lacks(p, s->in[0].value) && rows_have_weights(p->g, &s->dense);
+}
+
+static bool
+analytic_lacks(const clarke_zeros_pass *p, const clarke_step *s)
+{
+  return !starts_at_zero(s) || clarke_zeros_lack(p, &s->in[0], p->g->values[s->out].count);
+}
+
+/* Each window has an entry. */
+static bool
+window_lacks(const clarke_zeros_pass *p, const clarke_step *s)
+{
+  return value_lacks(p, s->in[0].value);
+}
+
+static bool
+product_lacks(const clarke_zeros_pass *p, const clarke_step *s)
+{
+  const clarke_contraction *c = &s->contraction;
+
+  return c->inner > 0 && clarke_zeros_lack(p, &s->in[0], c->blocks * c->rows * c->inner)
+         && clarke_zeros_lack(p, &s->in[1], c->blocks * c->inner * c->cols);
+}
+
+/* A constant piece may be 0 anywhere. */
+static bool
+pieces_lack(const clarke_zeros_pass *p, const clarke_step *s)
+{
+  (void)p, (void)s;
+  return false;
+}
+
+/* Kinds without a rule never have an entry that is known to be 0. */
+static bool (*const lacks[CLARKE_STEP_KINDS])(const clarke_zeros_pass *p, const clarke_step *s) = {
+  [CLARKE_GATHER] = moved_lacks, [CLARKE_SUM] = moved_lacks,     [CLARKE_SCALE] = scale_lacks,  [CLARKE_DENSE] = dense_lacks,
+  [CLARKE_ANALYTIC] = analytic_lacks, [CLARKE_MAX] = window_lacks, [CLARKE_PRODUCT] = product_lacks, [CLARKE_PIECEWISE] = pieces_lack,
+};
+
 static bool
 lacks_all(const clarke_zeros_pass *p, const clarke_step *s)
 {
-  const size_t count = p->g->values[s->out].count;
-  const clarke_contraction *c = &s->contraction;
-  bool lacks = false;
-
-  switch (s->kind) {
-  case CLARKE_GATHER:
-  case CLARKE_SUM:
-    for (size_t i = 0; i < s->n_in && !lacks; i++)
-      lacks = clarke_zeros_lack(p, &s->in[i], count);
-    return lacks;
-  case CLARKE_SCALE:
-    return clarke_zeros_lack(p, &s->in[0], count) && (s->divide || s->root || clarke_zeros_lack(p, &s->in[1], count));
-  case CLARKE_DENSE:
-    return value_lacks(p, s->in[0].value) && rows_have_weights(p->g, &s->dense);
-  case CLARKE_ANALYTIC:
-    return !starts_at_zero(s) || clarke_zeros_lack(p, &s->in[0], count);
-  case CLARKE_MAX: /* each window has an entry */
-    return value_lacks(p, s->in[0].value);
-  case CLARKE_PRODUCT:
-    return c->inner > 0 && clarke_zeros_lack(p, &s->in[0], c->blocks * c->rows * c->inner)
-           && clarke_zeros_lack(p, &s->in[1], c->blocks * c->inner * c->cols);
-  case CLARKE_PIECEWISE:
-    return false;
-  default:
-    return true;
-  }
+  return lacks[s->kind] == NULL || lacks[s->kind](p, s);
 }
 
 /* A value's bytes, which become its own; none if none is 1. */
