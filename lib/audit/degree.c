@@ -189,12 +189,13 @@ analytic_degree(const clarke_marking *m, const clarke_step *s, size_t f, size_t 
   return clarke_step_jumps(s) || m->mark[s->in[0].value][f * m->f->n + j] == 0 ? 0 : 2;
 }
 
+/* One that is alone in its line is the whole of its exponentials: a constant. */
 static uint8_t
 softmax_degree(const clarke_marking *m, const clarke_step *s, size_t f, size_t j)
 {
   const size_t first = f / (s->length * s->stride) * s->length * s->stride + f % s->stride;
 
-  for (size_t l = 0; l < s->length; l++)
+  for (size_t l = s->length == 1; l < s->length; l++)
     if (m->mark[s->in[0].value][(first + l * s->stride) * m->f->n + j] != 0)
       return 2;
   return 0;
