@@ -9,6 +9,7 @@ import copy
 import io
 import itertools
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -126,6 +127,31 @@ def called_by_name_and_copied():
     expect((modules["relu"]["touched"], modules["pool"]["tied"]) == (2, 1) and counted.steps == 1, f"called by name: {modules}")
 
 
+def beside_a_record():
+    """A recorded step is what it is without hooks, be it recorded whole or as the program of the step before; and as much is counted."""
+    def steps(folder, hooks):
+        torch.manual_seed(1)
+        net, like, texts = nn.Sequential(nn.Conv2d(1, 2, 2), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(8, 3)), None, []
+        nn.init.zeros_(net[0].weight[0])
+        counted = clarke.counts(net) if hooks else None
+        for number in range(4):
+            net.zero_grad()
+            made = clarke.record(f"{folder}/{number}", net, step=number, background=True, again=False)
+            made.compares, made.like = True, like
+            with made:
+                nn.functional.cross_entropy(net(torch.ones(2, 1, 5, 5)), torch.tensor([0, 1])).backward()
+            made.wait()
+            expect(number == 0 or made.program is like, f"step {number}: its program is that of the step before")
+            like = made.program
+            texts.append({f.name: f.read_bytes() for f in Path(folder, str(number)).iterdir()})
+        return texts, counted and counted.close()
+
+    with tempfile.TemporaryDirectory() as plain, tempfile.TemporaryDirectory() as hooked:
+        (alone, _), (beside, said) = steps(plain, False), steps(hooked, True)
+    expect(alone == beside, "a record beside hooks is another")
+    expect(said["steps"] == 4 and said["modules"]["2"]["of"] == 4 * 16, f"beside a record: {said}")
+
+
 def alone():
     """A model that is one function."""
     counted = clarke.counts(relu := nn.ReLU())
@@ -140,6 +166,7 @@ def main():
     pools()
     passes()
     called_by_name_and_copied()
+    beside_a_record()
     alone()
     finish()
 

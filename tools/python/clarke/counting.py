@@ -9,6 +9,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from .tracing.dispatched import unseen
+
 # Where a module's function has its kinks.
 KINKS = {
     nn.ReLU: lambda m: (0,), nn.ReLU6: lambda m: (0, 6), nn.LeakyReLU: lambda m: (0,) if m.negative_slope != 1 else (), nn.PReLU: lambda m: (0,),
@@ -98,14 +100,16 @@ class counts:
 
     def add(self, kinks, m, inputs, named):
         if self.depth > 0 and torch.is_grad_enabled():
-            x = argument(inputs, named).detach()
-            touched = (x.numel() - number(torch.count_nonzero(x)) if kink == 0 else number(torch.count_nonzero(x == kink)) for kink in kinks)
-            self.found(m, sum(touched), x.numel())
+            with unseen(), torch._C.DisableTorchFunction():  # what is counted is no part of a step that is recorded meanwhile
+                x = argument(inputs, named).detach()
+                touched = (x.numel() - number(torch.count_nonzero(x)) if kink == 0 else number(torch.count_nonzero(x == kink)) for kink in kinks)
+                self.found(m, sum(touched), x.numel())
 
     def windows(self, m, inputs, named, output):
         if self.depth > 0 and torch.is_grad_enabled():
-            output = (output[0] if isinstance(output, tuple) else output).detach()
-            self.found(m, number(tied_windows(m, POOLS[type(m)], argument(inputs, named).detach(), output)), output.numel())
+            with unseen(), torch._C.DisableTorchFunction():
+                output = (output[0] if isinstance(output, tuple) else output).detach()
+                self.found(m, number(tied_windows(m, POOLS[type(m)], argument(inputs, named).detach(), output)), output.numel())
 
     # ---- What was counted
 
