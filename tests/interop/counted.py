@@ -150,6 +150,15 @@ def beside_a_record():
         (alone, _), (beside, said) = steps(plain, False), steps(hooked, True)
     expect(alone == beside, "a record beside hooks is another")
     expect(said["steps"] == 4 and said["modules"]["2"]["of"] == 4 * 16, f"beside a record: {said}")
+    with tempfile.TemporaryDirectory() as folder:
+        net, x = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)), torch.ones(2, 3)
+        counted = clarke.counts(net)
+        with clarke.record(f"{folder}/again", net):
+            nn.functional.cross_entropy(net(x), torch.tensor([0, 1])).backward()
+        with open(f"{folder}/again/run.json", encoding="utf-8") as f:
+            expect('"again": "calls"' in f.read(), "the step is run again")
+        net(x)
+    expect((said := counted.close())["steps"] == 2 and said["modules"]["1"]["of"] == 16, f"beside a record that runs its step again: {said}")
 
 
 def alone():

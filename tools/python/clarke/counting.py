@@ -9,6 +9,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from .recording.again import is_running
 from .tracing.dispatched import unseen
 
 # Where a module's function has its kinks.
@@ -80,10 +81,12 @@ class counts:
     # ---- Hooks
 
     def begin(self, model, inputs):
-        self.depth += 1
+        self.depth += not is_running()
 
     def end(self, model, inputs, output):
         """What one pass came to; a model that calls itself is one pass."""
+        if is_running():
+            return
         self.depth -= 1
         if self.depth > 0 or not torch.is_grad_enabled():
             return
