@@ -512,21 +512,21 @@ static clarke_status
 run(clarke_balance *found, size_t *chosen, size_t *n_chosen, search *b, clarke_error *err)
 {
   size_t *of = malloc((b->n + 1) * sizeof *of);
-  bool behind;
+  bool behind, known = false;
   clarke_rank all;
-  clarke_status status = of != NULL ? clarke_slopes_split(b->split, &behind, b->q, b->cell, b->n, b->effect, err)
+  clarke_status status = of != NULL ? clarke_slopes_split(b->split, &behind, &known, b->q, b->cell, b->n, b->effect, err)
                                     : clarke_no_memory(err);
 
   clarke_rank_init(&all);
   for (size_t i = 0; of != NULL && i < b->n; i++)
     of[i] = i;
-  if (status == CLARKE_OK && is_followed(b))
+  if (status == CLARKE_OK && known && is_followed(b))
     status = find_rank(&all, b, CLARKE_NONE, of, b->n, err);
   if (status == CLARKE_OK && all.known && all.rank * b->n <= MOST) {
     status = find_changes(b, err);
     if (status == CLARKE_OK)
       status = group_touches(found, b, behind, err);
-    if (status == CLARKE_OK)
+    if (status == CLARKE_OK && found->n > 0)
       status = find_all(found, chosen, n_chosen, b, err);
   }
   clarke_rank_clear(&all);

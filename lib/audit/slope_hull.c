@@ -224,7 +224,7 @@ clarke_slope_hull_find(clarke_membership *m, const clarke_question *q, const cla
 }
 
 clarke_status
-clarke_slopes_split(bool *split, bool *behind, const clarke_question *q, const clarke_cell *cell, size_t n, const bool *effect,
+clarke_slopes_split(bool *split, bool *behind, bool *known, const clarke_question *q, const clarke_cell *cell, size_t n, const bool *effect,
                     clarke_error *err)
 {
   slope_hull h = {.q = q, .cell = cell, .n = n, .effect = effect, .ad = clarke_rationals(q->n_gains), .split = split};
@@ -232,7 +232,8 @@ clarke_slopes_split(bool *split, bool *behind, const clarke_question *q, const c
 
   *behind = true;
   memset(split, 0, q->replay->n_touches * sizeof *split);
-  if (status == CLARKE_OK && ad_weights(&h)) {
+  *known = status == CLARKE_OK && ad_weights(&h);
+  if (*known) {
     find_split(&h);
     status = one_behind_another(behind, &h, err);
   }

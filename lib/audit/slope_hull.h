@@ -11,9 +11,9 @@
 clarke_status clarke_slope_hull_find(clarke_membership *m, const clarke_question *q, const clarke_cell *cell, size_t n,
                                      const bool *effect, clarke_error *err);
 
-/* split, by touch: has a cell other slopes there than AD? *behind: may one of these touches be behind another, or is it not known
- * what AD takes? effect: as above. */
-clarke_status clarke_slopes_split(bool *split, bool *behind, const clarke_question *q, const clarke_cell *cell, size_t n,
+/* split, by touch: has a cell other slopes there than AD? *behind: may one of these touches be behind another? Both say nothing unless
+ * *known: are AD's slopes means of the sides'? effect: as above. */
+clarke_status clarke_slopes_split(bool *split, bool *behind, bool *known, const clarke_question *q, const clarke_cell *cell, size_t n,
                                   const bool *effect, clarke_error *err);
 
 /* Is AD's gradient the mean of those on either side, along some line through w? So it is where |x| is at 0, and where a maximum of two

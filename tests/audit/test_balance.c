@@ -75,15 +75,15 @@ START_TEST(cells_are_chosen)
   clarke_balance b;
   asked a;
   size_t chosen[4], n;
-  bool split[3], behind;
+  bool split[3], behind, known;
 
   ask_factors(&a, "Elu 0 1\nRelu 0 0\n");
   for (size_t i = 0; i < 4; i++) {
     clarke_cell_init(&cell[i]);
     OK(clarke_cell_set(&cell[i], &a.question, sides[i], &error));
   }
-  OK(clarke_slopes_split(split, &behind, &a.question, cell, 1, NULL, &error));
-  ck_assert(!behind && !split[0] && split[1] && split[2]);
+  OK(clarke_slopes_split(split, &behind, &known, &a.question, cell, 1, NULL, &error));
+  ck_assert(known && !behind && !split[0] && split[1] && split[2]);
   for (size_t i = 0; i < sizeof from / sizeof from[0]; i++) {
     clarke_balance_init(&b);
     OK(clarke_balance_find(&b, chosen, &n, &a.question, cell + from[i].first, from[i].n, ALL_EFFECT, &error));

@@ -79,12 +79,12 @@ say_bound(void *to, const char *proof, size_t size, size_t *line)
 static clarke_verdict
 verdict_of(evidence_kind kind, uint64_t *state)
 {
-  if (kind == BY_HULL)
+  if (kind == BY_HULL || kind == BY_BALANCE)
     return draw_below(state, 2) ? CLARKE_IN_CLARKE : CLARKE_IN_BOULIGAND;
   return kind <= BY_COMPENSATION ? CLARKE_IN_BOULIGAND : kind >= BY_SEPARATOR ? CLARKE_NOT_IN_CLARKE : CLARKE_IN_CLARKE;
 }
 
-static const forge forges[] = {forge_ad, forge_compensation, forge_mix, forge_hull, forge_simplices, forge_separator};
+static const forge forges[] = {forge_ad, forge_compensation, forge_mix, forge_hull, forge_simplices, forge_balance, forge_separator};
 
 static void
 forge_one(scene *s, evidence_kind kind, uint64_t *state)
@@ -95,7 +95,7 @@ forge_one(scene *s, evidence_kind kind, uint64_t *state)
   FILE *out;
   bool made;
 
-  if (kind <= BY_SIMPLICES && scene_truth(s, v) == YES && draw_below(state, 3) > 0)
+  if (kind <= BY_BALANCE && scene_truth(s, v) == YES && draw_below(state, 3) > 0)
     return; /* what is false is harder to come by */
   be_careful(state);
   if (kind == BY_BOUND && scene_truth(s, v) != YES && draw_below(state, 4) > 0)
@@ -308,7 +308,7 @@ expect_both(void)
     size_t share; /* one of so many must verify */
   } kinds[] = {{BY_AD, CLARKE_IN_BOULIGAND, 10},      {BY_COMPENSATION, CLARKE_IN_BOULIGAND, 50}, {BY_MIX, CLARKE_IN_CLARKE, 200},
                {BY_HULL, CLARKE_IN_BOULIGAND, 50},    {BY_HULL, CLARKE_IN_CLARKE, 50},
-               {BY_SIMPLICES, CLARKE_IN_CLARKE, 200}, {BY_SEPARATOR, CLARKE_NOT_IN_CLARKE, 50},
+               {BY_SIMPLICES, CLARKE_IN_CLARKE, 200}, {BY_BALANCE, CLARKE_IN_CLARKE, 200}, {BY_SEPARATOR, CLARKE_NOT_IN_CLARKE, 50},
                {BY_BOUND, CLARKE_NOT_IN_CLARKE, 100}};
 
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {

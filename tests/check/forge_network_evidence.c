@@ -2,7 +2,7 @@
 
 #include "../network/models.h"
 
-const char *const evidence_name[] = {"ad", "compensation", "mix", "hull", "simplices", "separator", "bound"};
+const char *const evidence_name[] = {"ad", "compensation", "mix", "hull", "simplices", "balance", "separator", "bound"};
 
 static bool
 once_in(size_t n, uint64_t *state)
@@ -761,6 +761,83 @@ forge_simplices(FILE *out, scene *s, clarke_verdict verdict, uint64_t *state)
   for (size_t i = 0; i < n; i++)
     while (b[i].n_cells > 0)
       drop_cell(&b[i], 0, dim);
+  return true;
+}
+
+/* --- balance -------------------------------------------------------------------------------------------------- */
+
+/* Cells whose weights are positive, where a mean of all is AD's; else all. */
+static size_t
+keep_balance(int (*side)[MOST_TOUCHED], mpq_t **gradient, size_t n, const scene *s, bool rounded)
+{
+  size_t dim = s->net->claim.n_variables, kept = 0;
+  mpq_t *weight = numbers(n + 1);
+  bool found = combination(weight, gradient, n, dim, s->ad, rounded);
+
+  for (size_t i = 0; i < n; i++)
+    if (!found || mpq_sgn(weight[i]) > 0)
+      memmove(side[kept++], side[i], sizeof *side);
+  numbers_free(weight, n + 1);
+  return kept;
+}
+
+static void
+put_group(FILE *out, const scene *s, size_t cells, const bool *second, bool which)
+{
+  fprintf(out, "group %zu", cells);
+  for (size_t k = 0; k < s->n; k++)
+    if (second[k] == which)
+      fprintf(out, " %zu", k);
+  fputc('\n', out);
+}
+
+/* All kinks in one group; or in two, with a cell for each choice of theirs. */
+static size_t
+pair_groups(int (*side)[MOST_TOUCHED], const scene *s, const bool *second, uint64_t *state)
+{
+  int one[2][MOST_TOUCHED];
+
+  for (size_t i = 0; i < 2; i++)
+    for (size_t k = 0; k < s->n; k++)
+      one[i][k] = i == 1 && s->site[k].options == 0 && once_in(2, state) ? -one[0][k] : draw_side(&s->site[k], state);
+  for (size_t i = 0; i < 4; i++)
+    for (size_t k = 0; k < s->n; k++)
+      side[i][k] = one[second[k] ? i % 2 : i / 2][k];
+  return 4;
+}
+
+bool
+forge_balance(FILE *out, scene *s, clarke_verdict v, uint64_t *state)
+{
+  int side[MOST_CELLS][MOST_TOUCHED];
+  size_t dim = s->net->claim.n_variables, n, of_second = 0;
+  mpq_t *gradient[MOST_CELLS];
+  bool rounded = s->rounded, second[MOST_TOUCHED] = {false}, two;
+
+  for (size_t k = 0; k < s->n; k++)
+    of_second += second[k] = once_in(2, state);
+  two = v != CLARKE_IN_BOULIGAND && once_in(3, state) && of_second > 0 && of_second < s->n;
+  if (two)
+    n = pair_groups(side, s, second, state);
+  else {
+    const size_t drawn = draw_cells(side, gradient, &rounded, s, v == CLARKE_IN_BOULIGAND ? 1 : MOST_CELLS, state);
+
+    memset(second, 0, sizeof second);
+    n = drawn > 0 && !slips(8, state) ? keep_balance(side, gradient, drawn, s, rounded) : drawn;
+    for (size_t i = 0; i < drawn; i++)
+      numbers_free(gradient[i], dim);
+  }
+  if (s->n == 0 || n == 0)
+    return false;
+  fprintf(out, "evidence balance %d\n", 1 + two);
+  put_group(out, s, two ? 2 : n, second, false);
+  if (two)
+    put_group(out, s, 2, second, true);
+  for (size_t i = 0; i < n; i++) {
+    fputs("cell ", out);
+    put_sides(out, s, side[i]);
+    put_cell(out, s, side[i], state);
+  }
   return true;
 }
 

@@ -4,7 +4,7 @@
 
 #include "forge_network_scene.h"
 
-typedef enum { BY_AD, BY_COMPENSATION, BY_MIX, BY_HULL, BY_SIMPLICES, BY_SEPARATOR, BY_BOUND, EVIDENCES } evidence_kind;
+typedef enum { BY_AD, BY_COMPENSATION, BY_MIX, BY_HULL, BY_SIMPLICES, BY_BALANCE, BY_SEPARATOR, BY_BOUND, EVIDENCES } evidence_kind;
 
 extern const char *const evidence_name[EVIDENCES];
 
@@ -19,6 +19,7 @@ bool forge_compensation(FILE *out, scene *s, clarke_verdict v, uint64_t *state);
 bool forge_mix(FILE *out, scene *s, clarke_verdict v, uint64_t *state);
 bool forge_hull(FILE *out, scene *s, clarke_verdict v, uint64_t *state);
 bool forge_simplices(FILE *out, scene *s, clarke_verdict v, uint64_t *state);
+bool forge_balance(FILE *out, scene *s, clarke_verdict v, uint64_t *state);
 bool forge_separator(FILE *out, scene *s, clarke_verdict v, uint64_t *state);
 
 /* Trees of `bound` are mended where the checker rejects them, a few times; say is told of each. */
