@@ -26,17 +26,26 @@ ties_of_zeros_json(const clarke_layer *l)
   return l->ties == 0 ? NULL : l->zeros_known ? json_integer((json_int_t)l->ties_of_zeros) : json_null();
 }
 
+/* Is it known of a layer's windows which of their entries are the largest? */
+static bool
+ties_are_known(const clarke_layer *l, const clarke_audit_session *s)
+{
+  return s->graph.steps[l->step].kind != CLARKE_MAX || (s->replayed && s->replay.open == 0);
+}
+
 /* Windows with several functions where S_j less T_j is not empty. Null where it is not known; NULL, which leaves it out, of others. */
 static json_t *
-tie_counts_json(const clarke_layer *l, const clarke_tie_counts *c, bool known)
+tie_counts_json(const clarke_layer *l, const clarke_tie_counts *c, bool all, bool known)
 {
-  return l->parted == 0 ? NULL : !known ? json_null() : json_pack("{s:I, s:I}", "windows", (json_int_t)c->windows, "entries", (json_int_t)c->entries);
+  return l->parted == 0 && all ? NULL : !known || !all ? json_null() : json_pack("{s:I, s:I}", "windows", (json_int_t)c->windows, "entries", (json_int_t)c->entries);
 }
 
 static json_t *
-layer_json(const clarke_layer *l, const clarke_graph *g)
+layer_json(const clarke_layer *l, const clarke_audit_session *s)
 {
+  const clarke_graph *g = &s->graph;
   const clarke_step *step = &g->steps[l->step];
+  const bool all = ties_are_known(l, s);
 
   return json_pack("{s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:o*, s:o*, s:o*, s:o*, s:o, s:I, s:{s:I, s:I, s:o, s:b, s:o, s:o}}",
                    "name", clarke_json_text(step->name), "op", step->op->name, "neurons",
@@ -44,8 +53,8 @@ layer_json(const clarke_layer *l, const clarke_graph *g)
                    (json_int_t)l->moving, "ties", (json_int_t)l->ties, "nontrivial_ties",
                    (json_int_t)(step->kind == CLARKE_MAX ? l->touched : 0),
                    "ties_of_zeros", ties_of_zeros_json(l), "parted", l->parted > 0 ? json_integer((json_int_t)l->parted) : NULL,
-                   "s_less_t", tie_counts_json(l, &l->by_derivative, l->by_derivative_known),
-                   "s_less_t_by_identity", tie_counts_json(l, &l->by_identity, true),
+                   "s_less_t", tie_counts_json(l, &l->by_derivative, all, l->by_derivative_known),
+                   "s_less_t_by_identity", tie_counts_json(l, &l->by_identity, all, true),
                    "rank", l->rank_known ? json_integer((json_int_t)l->rank) : json_null(),
                    "columns", (json_int_t)l->columns, "system", "constraints",
                    (json_int_t)l->constraints, "variables", (json_int_t)l->variables, "feasible",
@@ -188,7 +197,7 @@ clarke_audit_json(const clarke_audit_session *s)
   json_t *layers = json_array(), *theorems = json_array(), *j;
 
   for (size_t i = 0; i < a->n_layers; i++)
-    clarke_json_append(&layers, layer_json(&a->layer[i], &s->graph));
+    clarke_json_append(&layers, layer_json(&a->layer[i], s));
   for (size_t i = 0; i < CLARKE_THEOREMS && a->theorem[i].name != NULL; i++)
     clarke_json_append(&theorems, theorem_json(&a->theorem[i]));
   j = json_pack("{s:s, s:o, s:o, s:s, s:s, s:{s:o, s:s}, s:I, s:I, s:o, s:I, s:o, s:o, s:o, s:o}",

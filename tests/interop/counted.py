@@ -6,8 +6,10 @@
 Entries are small whole numbers, so that many are at a kink, and many windows tie.
 """
 import copy
+import io
 import itertools
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -102,6 +104,63 @@ def passes():
     expect(said == {"steps": 1, "modules": {"0": {"op": "ReLU", "touched": 10, "steps_touched": 1, "of": 10}}}, f"{said}")
 
 
+class Named(nn.Module):
+    """Its modules are called with names of arguments."""
+
+    def __init__(self):
+        super().__init__()
+        self.relu, self.pool = nn.ReLU(), nn.MaxPool1d(2)
+
+    def forward(self, x):
+        return self.pool(input=self.relu(input=x))
+
+
+def called_by_name_and_copied():
+    """A copy counts by itself, and a model that is counted can be saved whole."""
+    net, x = Named(), torch.tensor([[0., 1, 1, 0, 2, 2]], requires_grad=True)
+    counted = clarke.counts(net)
+    copied = copy.deepcopy(net)
+    torch.save(net, io.BytesIO())
+    copied(x)
+    net(x)
+    modules = counted.close()["modules"]
+    expect((modules["relu"]["touched"], modules["pool"]["tied"]) == (2, 1) and counted.steps == 1, f"called by name: {modules}")
+
+
+def beside_a_record():
+    """A recorded step is what it is without hooks, be it recorded whole or as the program of the step before; and as much is counted."""
+    def steps(folder, hooks):
+        torch.manual_seed(1)
+        net, like, texts = nn.Sequential(nn.Conv2d(1, 2, 2), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(8, 3)), None, []
+        nn.init.zeros_(net[0].weight[0])
+        counted = clarke.counts(net) if hooks else None
+        for number in range(4):
+            net.zero_grad()
+            made = clarke.record(f"{folder}/{number}", net, step=number, background=True, again=False)
+            made.compares, made.like = True, like
+            with made:
+                nn.functional.cross_entropy(net(torch.ones(2, 1, 5, 5)), torch.tensor([0, 1])).backward()
+            made.wait()
+            expect(number == 0 or made.program is like, f"step {number}: its program is that of the step before")
+            like = made.program
+            texts.append({f.name: f.read_bytes() for f in Path(folder, str(number)).iterdir()})
+        return texts, counted and counted.close()
+
+    with tempfile.TemporaryDirectory() as plain, tempfile.TemporaryDirectory() as hooked:
+        (alone, _), (beside, said) = steps(plain, False), steps(hooked, True)
+    expect(alone == beside, "a record beside hooks is another")
+    expect(said["steps"] == 4 and said["modules"]["2"]["of"] == 4 * 16, f"beside a record: {said}")
+    with tempfile.TemporaryDirectory() as folder:
+        net, x = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)), torch.ones(2, 3)
+        counted = clarke.counts(net)
+        with clarke.record(f"{folder}/again", net):
+            nn.functional.cross_entropy(net(x), torch.tensor([0, 1])).backward()
+        with open(f"{folder}/again/run.json", encoding="utf-8") as f:
+            expect('"again": "calls"' in f.read(), "the step is run again")
+        net(x)
+    expect((said := counted.close())["steps"] == 2 and said["modules"]["1"]["of"] == 16, f"beside a record that runs its step again: {said}")
+
+
 def alone():
     """A model that is one function."""
     counted = clarke.counts(relu := nn.ReLU())
@@ -115,6 +174,8 @@ def main():
     activations()
     pools()
     passes()
+    called_by_name_and_copied()
+    beside_a_record()
     alone()
     finish()
 

@@ -21,7 +21,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "tools", "python"))
@@ -740,6 +740,28 @@ def drawn(folder, count):
     expect(recognized >= count // 10 and refused < count // 2, f"{recognized} of {count} recognized, {refused} refused")
 
 
+class Masked(Drawn):
+    """Its mask may be changed as a C++ extension would: neither PyTorch's modes nor Python see it."""
+
+    hidden = False
+
+    def forward(self, x):
+        mask = square()
+        if self.hidden:
+            with torch._C.DisableTorchFunction(), _disable_current_modes():
+                mask.fill_(False)
+        return self.last(masked(self.a(x), mask, 0.25))
+
+
+def changed_past_all(folder):
+    x = torch.linspace(-2, 3, 24).reshape(6, 4)
+    for i, way in enumerate(WAYS[:2]):
+        for hidden in (False, True):
+            net = Masked()
+            beside(folder, f"a mask that nobody sees {'change' if hidden else 'stay'}, {i}", net, lambda net=net: usual(net, x, Y),
+                   setting("hidden", hidden), not hidden, way=way)
+
+
 def watched(folder):
     """A monitor: what a step of a program leaves, and that nothing is held of the steps before."""
     net, x = Net().eval(), torch.linspace(-2, 3, 6 * 36).reshape(6, 1, 6, 6)
@@ -759,6 +781,7 @@ def main():
         later(folder, given=False)
         later(folder, given=True)
         unheard(folder)
+        changed_past_all(folder)
         drawn(folder, int(sys.argv[1]) if len(sys.argv) > 1 else 200)
         watched(folder)
     finish()

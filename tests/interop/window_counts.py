@@ -44,6 +44,13 @@ def relus_at_their_kinks():
     return net, torch.tensor([[[[1., 0], [2, 0]]]], dtype=torch.float64)
 
 
+def open_arguments():
+    """sigmoid(v + w) twice, of two patches: nobody tells that these tie, and so not that they do not."""
+    net = nn.Sequential(nn.Conv2d(2, 1, 1, bias=False), nn.Sigmoid(), nn.MaxPool2d(2)).double()
+    nn.init.ones_(net[0].weight)
+    return net, torch.tensor([[[[1., 0], [0, 0]], [[0, 1], [0, 0]]]], dtype=torch.float64)
+
+
 def derivative(net, entry, seen):
     """By the parameters, as AD has it."""
     if entry not in seen:
@@ -82,7 +89,7 @@ def audited(net, x):
             net(x).sum().backward()
         layers = [layer for layer in clarke.audit(folder).report["layers"] if layer["op"] == "MaxPool"]
     none = {"windows": 0, "entries": 0}
-    return [[tuple(layer.get(of, none)[key] for key in none) for of in ("s_less_t", "s_less_t_by_identity")] for layer in layers]
+    return [[layer.get(of, none) and tuple(layer.get(of, none)[key] for key in none) for of in ("s_less_t", "s_less_t_by_identity")] for layer in layers]
 
 
 def monitored(net, x, steps):
@@ -93,7 +100,10 @@ def monitored(net, x, steps):
             net.zero_grad()
             with watch:
                 net(x).sum().backward()
-        layers = [layer for layer in watch.close()["layers"].values() if layer["op"] == "MaxPool"]
+        closed = watch.close()
+        layers = [layer for layer in closed["layers"].values() if layer["op"] == "MaxPool"]
+    if any(layer["s_less_t"]["steps_not_known"] for layer in layers):
+        return closed
     return [[tuple(layer[of][key] for key in ("steps", "windows", "entries")) for of in ("s_less_t", "s_less_t_by_identity")] for layer in layers]
 
 
@@ -124,6 +134,12 @@ def main():
     expect((found := by_derivatives(net, net[4], values)) == (1, 0, 0), f"a window of functions that part at kinks: {found}")
     expect((said := audited(net, x)) == [[(0, 0), (1, 3)]], f"the same, audited: {said}")
     expect((said := monitored(net, x, 2)) == [[(0, 0, 0), (2, 2, 6)]], f"the same, in two watched steps: {said}")
+    net, x = open_arguments()
+    expect((said := audited(net, x)) == [[None, None]], f"where arguments are open, audited: {said}")
+    said = monitored(net, x, 2)
+    sets = [said["layers"]["2/max_pool2d_with_indices"][of] for of in ("s_less_t", "s_less_t_by_identity")]
+    expect(sets == [{"steps": 0, "windows": 0, "entries": 0, "steps_not_known": 2}] * 2, f"where arguments are open, in two watched steps: {sets}")
+    expect("No kink is known to be touched in any of them" in said["summary"]["answer"], said["summary"]["answer"])
     net, x = make(0)
     once = [[(int(windows > 0) * 3, windows * 3, entries * 3) for windows, entries in pool] for pool in audited(net, x)]
     expect((said := monitored(net, x, 3)) == once and once[0][0][0] == 3, f"three watched steps: {said}, not {once}")

@@ -50,7 +50,7 @@ head_of(const clarke_audit_request *ask)
   return text;
 }
 
-/* The layers with a kink that is touched, or a window that is tied. */
+/* The layers with a kink that is touched, or a window that is tied, or where that is not known. */
 static json_t *
 layers_of(const json_t *answer)
 {
@@ -62,7 +62,7 @@ layers_of(const json_t *answer)
     const char *name = clarke_text_at(l, "name"), *end = strrchr(name, '/');
     const size_t touched = clarke_count_at(l, "touched"), windows = clarke_count_at(l, "ties");
 
-    if (touched + windows > 0)
+    if (touched + windows > 0 || json_is_null(json_object_get(l, "s_less_t")))
       clarke_json_append(&list, json_pack("{s:s, s:s%, s:s, s:I, s:I, s:I, s:I, s:O*, s:O*}", "layer", name, "module", name, end != NULL ? (size_t)(end - name) : (size_t)0,
                                           "op", clarke_text_at(l, "op"), "touched", (json_int_t)touched, "windows", (json_int_t)windows, "above_zero",
                                           (json_int_t)(windows - clarke_count_at(l, "ties_of_zeros")), "parted", (json_int_t)clarke_count_at(l, "parted"),

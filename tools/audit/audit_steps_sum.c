@@ -166,9 +166,10 @@ put_touched(FILE *to, const json_t *summed, const clarke_steps_asked *asked)
 {
   const size_t answered = clarke_count_at(summed, "asked");
   const size_t touched = clarke_count_at(summed, "steps_touched"), unknown = clarke_count_at(json_object_get(summed, "gradients"), clarke_ran_name(CLARKE_RAN_UNKNOWN));
+  const size_t undecided = clarke_count_at(json_object_get(summed, "verdicts"), clarke_verdict_name(CLARKE_UNDECIDED)); /* there arguments may be open */
 
   if (touched == 0 && answered > 0)
-    fputs(answered < asked->steps ? "No kink is touched in those that are." : "No kink is touched in any of them.", to);
+    fprintf(to, "No kink is %stouched in %s.", undecided > 0 ? "known to be " : "", answered < asked->steps ? "those that are" : "any of them");
   else if (touched > 0) {
     fputs("Kinks are touched in ", to);
     clarke_put_count(to, touched, "step");

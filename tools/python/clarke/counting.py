@@ -1,12 +1,16 @@
 """clarke.counts: how often a training's floats are at a kink, and tie in a maximum pool, counted by hooks. Nothing is asked exactly."""
 from __future__ import annotations
 
+import functools
 import itertools
 from typing import Any
 
 import torch
 from torch import nn
 from torch.nn import functional as F
+
+from .recording.again import is_running
+from .tracing.dispatched import unseen
 
 # Where a module's function has its kinks.
 KINKS = {
@@ -40,6 +44,11 @@ def tied_windows(m, axes, x, output):
     return torch.count_nonzero((largest > 1).logical_and_(output > 0))
 
 
+def argument(inputs, named):
+    """What a module was called with: relu(h), or relu(input=h)."""
+    return inputs[0] if inputs else named["input"]
+
+
 def number(n):
     """On a CPU the number itself; elsewhere nobody waits for it."""
     return int(n) if n.device.type == "cpu" else n
@@ -63,19 +72,21 @@ class counts:
             kinks = KINKS[type(m)](m) if type(m) in KINKS else ()
             if kinks:
                 self.names[m] = name
-                self.hooks.append(m.register_forward_pre_hook(lambda m, inputs, kinks=kinks: self.add(m, kinks, inputs[0])))
+                self.hooks.append(m.register_forward_pre_hook(functools.partial(self.add, kinks), with_kwargs=True))
             elif type(m) in POOLS:
                 self.names[m] = name
-                self.hooks.append(m.register_forward_hook(self.windows))
+                self.hooks.append(m.register_forward_hook(self.windows, with_kwargs=True))
         self.hooks += [model.register_forward_pre_hook(self.begin, prepend=True), model.register_forward_hook(self.end, always_call=True)]
 
     # ---- Hooks
 
     def begin(self, model, inputs):
-        self.depth += 1
+        self.depth += not is_running()
 
     def end(self, model, inputs, output):
         """What one pass came to; a model that calls itself is one pass."""
+        if is_running():
+            return
         self.depth -= 1
         if self.depth > 0 or not torch.is_grad_enabled():
             return
@@ -90,16 +101,18 @@ class counts:
         before = self.within.get(m, (0, 0))
         self.within[m] = before[0] + n, before[1] + of
 
-    def add(self, m, kinks, x):
+    def add(self, kinks, m, inputs, named):
         if self.depth > 0 and torch.is_grad_enabled():
-            x = x.detach()
-            touched = (x.numel() - number(torch.count_nonzero(x)) if kink == 0 else number(torch.count_nonzero(x == kink)) for kink in kinks)
-            self.found(m, sum(touched), x.numel())
+            with unseen(), torch._C.DisableTorchFunction():  # what is counted is no part of a step that is recorded meanwhile
+                x = argument(inputs, named).detach()
+                touched = (x.numel() - number(torch.count_nonzero(x)) if kink == 0 else number(torch.count_nonzero(x == kink)) for kink in kinks)
+                self.found(m, sum(touched), x.numel())
 
-    def windows(self, m, inputs, output):
+    def windows(self, m, inputs, named, output):
         if self.depth > 0 and torch.is_grad_enabled():
-            output = (output[0] if isinstance(output, tuple) else output).detach()
-            self.found(m, number(tied_windows(m, POOLS[type(m)], inputs[0].detach(), output)), output.numel())
+            with unseen(), torch._C.DisableTorchFunction():
+                output = (output[0] if isinstance(output, tuple) else output).detach()
+                self.found(m, number(tied_windows(m, POOLS[type(m)], argument(inputs, named).detach(), output)), output.numel())
 
     # ---- What was counted
 

@@ -41,7 +41,8 @@ def answer_line(said, verdict, unknown):
     if said["steps_touched"]:
         text += f" Kinks are touched in {counted(said['steps_touched'], 'step')}."
     elif said["steps"]:
-        text += " No kink is touched in those that are." if said["unanswered"] else " No kink is touched in any of them."
+        known = "known to be " if "undecided" in said["verdicts"] else ""  # there arguments may be open
+        text += f" No kink is {known}touched in {'those that are' if said['unanswered'] else 'any of them'}."
     if unknown:
         text += f" Whether the gradient that ran is AD's, but for rounding, is not known of {counted(unknown, 'step')}."
     replaced = said["steps_with_surrogates"]

@@ -49,7 +49,7 @@ def read_lines(path):
 def line_of(step, report, run):
     """What is kept of an answer. windows: with several largest entries, be they equal by structure or not; above_zero: of these, all but
     windows of zeros; parted: over touched windows, largest entries that are another function than the first; s_less_t, of a layer that has
-    such: where S_j less T_j of Algorithm 1 is not empty, and how many entries it has in all."""
+    such: where S_j less T_j of Algorithm 1 is not empty, and how many entries it has in all; None: it is not known, where arguments are open."""
     if "outside" in report:  # of such a step the folder has nothing else
         return {"step": step, "verdict": report["verdict"], "zone": None, "gradient": report["gradient"]["answer"], "by": None, "surrogates": 0,
                 "touched": None, "layers": [], "outside": report["outside"]["lines"]}
@@ -57,7 +57,7 @@ def line_of(step, report, run):
     layers = [{"layer": layer["name"], "module": module.get(layer["name"], ""), "op": layer["op"], "touched": layer["touched"],
                "windows": layer["ties"], "above_zero": layer["ties"] - (layer.get("ties_of_zeros") or 0),
                "parted": layer.get("parted", 0), **{of: layer[of] for of in SETS if of in layer}}
-              for layer in report["layers"] if layer["touched"] + layer["ties"] > 0]
+              for layer in report["layers"] if layer["touched"] + layer["ties"] > 0 or layer.get(SETS[0], {}) is None]
     return {"step": step, "verdict": judged(report)[0], "zone": report["zone"], "gradient": report["gradient"]["answer"],
             "by": report["gradient"]["by"], "surrogates": len(report["gradient"]["surrogates"]), "touched": report["touched"], "layers": layers}
 

@@ -103,6 +103,14 @@ def units(t):
     return UNITS * torch.finfo(t.dtype).eps * t.abs().max().item()
 
 
+RUNNING = threading.local()
+
+
+def is_running():
+    """Is what this thread runs a step run again?"""
+    return getattr(RUNNING, "again", False)
+
+
 class Written(TorchDispatchMode):
     """Keeps the numbers of what is written to in these storages, so that they can be put back. What else is made meanwhile is nobody's."""
 
@@ -220,9 +228,11 @@ class Again:
         own = [*trained, *others, *after[0].tensors()]
         self.storages = {m.data_ptr() for m in (*(t.untyped_storage() for t in own if t.layout == torch.strided), *self.trace.memory)} - {0}
         drawn = [(g, g.get_state()) for g, _ in self.trace.drawn.values()]
+        RUNNING.again = True
         try:
             why = self.differs(branches)
         finally:
+            RUNNING.again = False
             after[0].put_back()
             after[1].set()
             for generator, state in drawn:

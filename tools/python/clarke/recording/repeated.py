@@ -160,6 +160,7 @@ class Program:
     def __init__(self, record, graph, loss, run, differentiated):
         trace = record.trace
         self.numbers, self.leaves, self.marked, self.strides = {}, {}, [], []  # by values' identities; by slots
+        self.masks = {}  # by slots: the numbers of the graph that somebody may change past the dispatcher
         self.x, self.y = graph.x, graph.y
         self.require_plain(record, trace, graph)
         self.parameters, self.trained, self.flags = dict(record.all_names), set(record.trained), record.flags
@@ -219,6 +220,8 @@ class Program:
             if value.node is None and id(value) not in self.numbers:
                 self.leaf(record, value)
         args, kwargs = self.with_slots(node.args), self.with_slots(node.kwargs)
+        if name == "masked_fill":
+            self.masks[args[1].number] = node.reads[1].tensor.detach().clone()
         results = [self.number(v) if isinstance(v, Value) else v for v in node.results]
         if any(v.hidden or v.tensor.numel() == 0 for v in values_in((node.reads, node.results))):
             raise Unalike
@@ -430,7 +433,7 @@ class Repeated:
         for a, b in zip(wanted, given):
             kind = type(a)
             if kind is Slot:
-                if type(b) not in TENSORS or self.slot_of(b, a.number) != a.number:
+                if type(b) not in TENSORS or self.slot_of(b, a.number) != a.number or not self.is_mask(b, a.number):
                     return False
             elif kind is tuple or kind is list:
                 if type(b) is not kind or not self.alike(a, b):
@@ -438,6 +441,11 @@ class Repeated:
             elif a is not b and not same_plain(a, b):
                 return False
         return True
+
+    def is_mask(self, t, slot):
+        """Has it the program's numbers, if these are in the graph? (A C++ extension, say, changes a mask and tells nobody.)"""
+        mask = self.program.masks.get(slot)
+        return mask is None or torch.equal(mask, t)
 
     def slot_of(self, t, wanted):
         """The number of a tensor that an operator reads, as the trace would look it up; `wanted` only where it is a leaf that is read first. None: the
