@@ -81,6 +81,15 @@ def recorded(folder):
         expect(updates(folder, f"share{text}", Net(nn.BatchNorm2d(3, momentum=share))) == [of(text, **COUNT)], f"the share {text}")
     twice = Net(nn.BatchNorm2d(3), lambda m, h: m.norm(m.norm(h).relu() + h))
     expect(updates(folder, "twice", twice) == [of(**COUNT), of(node="norm/native_batch_norm_2", **COUNT)], "a module that is called twice")
+    evaluated = Net(nn.BatchNorm2d(3).eval(), lambda m, h: m.norm(m.norm(h).relu() + h))
+    expect(updates(folder, "evaluated", evaluated) == [], "a module in evaluation that is called twice, and writes nothing")
+    both = Net(nn.BatchNorm2d(3), lambda m, h: (m.norm.train()(h), m.norm.eval()(h))[1])
+    try:
+        updates(folder, "both", both)
+    except clarke.Refused as e:
+        expect("depends on what is trained" in str(e), f"statistics of this step's training, which are read then: {e}")
+    else:
+        expect(False, "statistics of this step's training, which are read then, are not refused")
     single = Net(nn.BatchNorm2d(3), lambda m, h: m.norm(h) + torch.arange(3.0).view(1, 3, 1, 1) * m.conv.weight.sum())
     expect(updates(folder, "single", single) == [of(**COUNT)], "a single run")
     with torch.no_grad():

@@ -491,7 +491,7 @@ class Trace:
             reads = [v for i, item in enumerate(held[0]) if i not in known.places for v in values_in(item)]
         elif known.again:
             reads = [v for i, item in enumerate(held[0]) if i not in known.again for v in values_in(item)]
-        changed = written(known, args, kwargs)
+        changed = () if op in UNSAID and not args[5] else written(known, args, kwargs)  # in evaluation they are read alone
         if isinstance(generator := kwargs.get("generator"), torch.Generator):
             self.drawn.setdefault(id(generator), (generator, generator.get_state()))
         spare = self.spare(known, held[0], changed) if changed else None
