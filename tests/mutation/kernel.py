@@ -50,7 +50,7 @@ LINK = ["-lcheck", "-lsubunit", "-lrt", "-lmpfr", "-lgmp", "-lpthread", "-lm"]
 # What is passed in another's place is of its type, and what is called in another's place is there.
 QUICK = ["-O0", *(f"-Werror={what}" for what in ("incompatible-pointer-types", "int-conversion", "implicit-function-declaration"))]
 # Rules first, then what they stand on.
-ORDER = ["evidence", "mix", "hull", "separator", "bound", "simplex", "zone", "question", "names", "jacobian", "place", "window",
+ORDER = ["evidence", "mix", "hull", "separator", "bound", "changes", "simplex", "balance", "zone", "question", "names", "jacobian", "place", "window",
          "cell", "point", "gradient", "adjoint", "behind", "evaluate", "identity", "factor", "near", "near_step", "near_sum",
          "steps", "statement", "tape"]
 IN_PROCESS = "-Wl,--wrap=leave,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free"
