@@ -9,6 +9,7 @@ other scripts have, and those of the recorder's life. --many: so many refused st
 import gc
 import importlib
 import itertools
+import linecache
 import os
 import random
 import resource
@@ -405,20 +406,21 @@ def precisions(folder):
 
 
 class Interruptions:
-    """KeyboardInterrupt where the n-th line of this package begins, from some function on."""
+    """KeyboardInterrupt where the n-th line of this package begins, from some function on. A line of a `with` is shown once more as its
+    block ends, before what the block's end does: no signal is handled between these two, and so none comes here."""
 
     def __init__(self, function, at):
         self.function, self.at, self.seen, self.inside, self.where = function, at, 0, False, None
 
     def begin(self, frame, event, _):
         code = frame.f_code
-        if not code.co_filename.startswith(os.path.dirname(recorder.__file__)):
+        if not code.co_filename.startswith(os.path.dirname(clarke.__file__)):
             return None
         self.inside = self.inside or code.co_name == self.function
         return self.line if self.inside else None
 
     def line(self, frame, event, _):
-        if event == "line":
+        if event == "line" and not linecache.getline(frame.f_code.co_filename, frame.f_lineno).lstrip().startswith("with "):
             self.seen += 1
             if self.seen == self.at:
                 self.where = f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
