@@ -53,31 +53,6 @@ in_play(const search *b, const size_t *of, size_t n, size_t k, size_t o)
   return any;
 }
 
-/* The row times a common denominator. */
-static void
-put_row(fmpz_mat_t a, slong at, const clarke_row *row)
-{
-  fmpz_t common, q;
-
-  fmpz_init(common);
-  fmpz_init(q);
-  fmpz_one(common);
-  for (size_t e = 0; e < row->n; e++) {
-    fmpz_set_mpz(q, mpq_denref(row->value[e]));
-    fmpz_lcm(common, common, q);
-  }
-  for (size_t e = 0; e < row->n; e++) {
-    fmpz *entry = fmpz_mat_entry(a, at, (slong)row->column[e]);
-
-    fmpz_set_mpz(q, mpq_denref(row->value[e]));
-    fmpz_divexact(entry, common, q);
-    fmpz_set_mpz(q, mpq_numref(row->value[e]));
-    fmpz_mul(entry, entry, q);
-  }
-  fmpz_clear(common);
-  fmpz_clear(q);
-}
-
 /* --- groups ---------------------------------------------------------------------------------- */
 
 static size_t
@@ -188,7 +163,7 @@ add_row(fmpz_mat_t a, slong at, bool *exact, search *b, size_t k, size_t o, size
   if (status == CLARKE_OK && !*exact)
     status = enclosed_row(&row, exact, b, k, side, condition, err);
   if (status == CLARKE_OK && *exact)
-    put_row(a, at, &row);
+    clarke_row_put(a, at, &row, NULL);
   for (size_t e = 0; e < row.n; e++)
     join(b, row.column[e], b->n_columns + k);
   clarke_row_clear(&row);

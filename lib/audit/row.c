@@ -86,6 +86,33 @@ clarke_row_finish(clarke_row *r)
   CLARKE_VERIFY_CHECK(clarke_row_is_valid(r));
 }
 
+void
+clarke_row_put(fmpz_mat_t a, slong at, const clarke_row *r, const size_t *column)
+{
+  fmpz_t common, q;
+
+  fmpz_init(common);
+  fmpz_init(q);
+  fmpz_one(common);
+  for (size_t e = 0; e < r->n; e++) {
+    fmpz_set_mpz(q, mpq_denref(r->value[e]));
+    fmpz_lcm(common, common, q);
+  }
+  for (size_t e = 0, j = 0; e < r->n; e++) {
+    fmpz *entry;
+
+    while (column != NULL && column[j] != r->column[e])
+      j++;
+    fmpz_set_mpz(q, mpq_denref(r->value[e]));
+    fmpz_divexact(q, common, q);
+    entry = fmpz_mat_entry(a, at, (slong)(column != NULL ? j : r->column[e]));
+    fmpz_set_mpz(entry, mpq_numref(r->value[e]));
+    fmpz_mul(entry, entry, q);
+  }
+  fmpz_clear(common);
+  fmpz_clear(q);
+}
+
 size_t
 clarke_column_base(const clarke_graph *g, size_t parameter)
 {

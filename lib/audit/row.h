@@ -4,6 +4,8 @@
 
 #include "network/graph/graph.h"
 
+#include <flint/fmpz_mat.h>
+
 typedef struct {
   size_t n, capacity;
   size_t *column; /* increasing once the row is finished */
@@ -16,6 +18,10 @@ void clarke_row_clear(clarke_row *r);
 clarke_status clarke_row_add(clarke_row *r, size_t column, const mpq_t value, clarke_error *err);
 /* Sorts, adds up repeated columns, drops zeros. */
 void clarke_row_finish(clarke_row *r);
+
+/* A finished row, times its common denominator, into row `at` of the matrix, which is 0. column, increasing: which entry of a row each of the matrix's
+ * columns is, with all that are not 0; NULL: all entries. */
+void clarke_row_put(fmpz_mat_t a, slong at, const clarke_row *r, const size_t *column);
 
 /* Is the row finished? */
 bool clarke_row_is_valid(const clarke_row *r);

@@ -68,34 +68,6 @@ mark_pairs(bool *pair, const clarke_sample *s, const size_t *cell, size_t n, siz
   }
 }
 
-/* The row times a common denominator, by the classes' columns. */
-static void
-put_row(fmpz_mat_t a, slong at, const clarke_row *row, const clarke_classes *c)
-{
-  fmpz_t common, q;
-
-  fmpz_init(common);
-  fmpz_init(q);
-  fmpz_one(common);
-  for (size_t e = 0; e < row->n; e++) {
-    fmpz_set_mpz(q, mpq_denref(row->value[e]));
-    fmpz_lcm(common, common, q);
-  }
-  for (size_t e = 0, j = 0; e < row->n; e++) {
-    fmpz *entry;
-
-    while (c->column[j] != row->column[e])
-      j++;
-    entry = fmpz_mat_entry(a, at, (slong)j);
-    fmpz_set_mpz(q, mpq_denref(row->value[e]));
-    fmpz_divexact(entry, common, q);
-    fmpz_set_mpz(q, mpq_numref(row->value[e]));
-    fmpz_mul(entry, entry, q);
-  }
-  fmpz_clear(common);
-  fmpz_clear(q);
-}
-
 /* The rank of the rows by which these cells may change AD's gradient. */
 static clarke_status
 find_rank(clarke_rank *rank, const clarke_sample *s, const size_t *cell, size_t n_cells,
@@ -127,7 +99,7 @@ find_rank(clarke_rank *rank, const clarke_sample *s, const size_t *cell, size_t 
       clarke_row_init(&row);
       status = clarke_class_condition(&row, &c->class[i], o / c->class[i].options,
                                          o % c->class[i].options, err);
-      put_row(rows, n++, &row, c);
+      clarke_row_put(rows, n++, &row, c->column);
       clarke_row_clear(&row);
     }
   }

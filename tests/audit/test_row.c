@@ -346,6 +346,35 @@ START_TEST(a_block_past_the_limit_is_unknown)
 }
 END_TEST
 
+/* A row among a matrix's own columns, and among few: every entry times the least common denominator, 6. */
+START_TEST(rows_are_put_whole)
+{
+  static const size_t few[] = {1, 3, 4};
+  const slong expected[2][5] = {{0, 3, 0, 0, -4}, {3, 0, -4, 0, 0}};
+  clarke_row row;
+  mpq_t value;
+
+  clarke_row_init(&row);
+  mpq_init(value);
+  mpq_set_si(value, -2, 3);
+  OK(clarke_row_add(&row, 4, value, &error));
+  mpq_set_si(value, 1, 2);
+  OK(clarke_row_add(&row, 1, value, &error));
+  clarke_row_finish(&row);
+  for (int among = 0; among < 2; among++) {
+    fmpz_mat_t a;
+
+    fmpz_mat_init(a, 2, 5);
+    clarke_row_put(a, 1, &row, among ? few : NULL);
+    for (slong j = 0; j < 5; j++)
+      ck_assert(fmpz_is_zero(fmpz_mat_entry(a, 0, j)) && fmpz_equal_si(fmpz_mat_entry(a, 1, j), expected[among][j]));
+    fmpz_mat_clear(a);
+  }
+  mpq_clear(value);
+  clarke_row_clear(&row);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -354,6 +383,7 @@ main(void)
   tcase_add_test(tests, a_block_past_the_limit_is_unknown);
   tcase_add_test(tests, blocks_are_known_by_their_first_rows);
   tcase_add_test(tests, factors_on_the_way_count);
+  tcase_add_test(tests, rows_are_put_whole);
   tcase_add_loop_test(tests, rows, 0, (int)(sizeof cases / sizeof cases[0]));
   return run_tests();
 }
