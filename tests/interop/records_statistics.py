@@ -131,12 +131,27 @@ def unclear(folder):
     expect(made == [of()], f"the count behind the backward pass: {made}")
 
 
+def below_zero(folder):
+    """A running variance that is none, and nearly -epsilon: floats lose most of their sum, so that no bound is known, and nothing is refuted."""
+    for variance, certified, audited in ((1e-5, 0, "explained"), (-1e-5, 3, "not known")):
+        net = nn.Sequential(nn.Conv2d(2, 1, 1), nn.BatchNorm2d(1, eps=1.000001e-5))
+        net[1].running_var.fill_(variance)
+        net[1].eval()
+        run = os.path.join(folder, f"below-{certified}")
+        with clarke.record(run, net):
+            net(X).square().sum().backward()
+        done = [subprocess.run([CLARKE, command, run, "--json"], capture_output=True, text=True) for command in ("certify", "audit")]
+        answer = json.loads(done[1].stdout)["gradient"]["answer"]
+        expect((done[0].returncode, answer) == (certified, audited), f"variance {variance}: {done[0].returncode}, {answer}")
+
+
 def main():
     torch.manual_seed(0)
     with tempfile.TemporaryDirectory() as folder:
         recorded(folder)
         instances(folder)
         unclear(folder)
+        below_zero(folder)
     print(f"{len(worst)} buffers, error / bound at most {max(worst):.2g}")
     finish()
 

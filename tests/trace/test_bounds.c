@@ -454,6 +454,22 @@ START_TEST(signs)
 }
 END_TEST
 
+/* Roots of statistics below 0 alone, and of no other factor, cancel with epsilon. */
+START_TEST(roots_that_cancel)
+{
+  double numbers[] = {-0x1p-20, 0, 0x1p-20};
+  clarke_value values[] = {{.count = 3}, {.count = 3, .constant = true, .real = numbers}};
+  clarke_operand in[] = {{.value = 0}, {.value = 1}};
+  clarke_step step = {.kind = CLARKE_SCALE, .root = true, .n_in = 2, .in = in};
+  const clarke_graph g = {.values = values, .n_values = 2};
+
+  for (size_t f = 0; f < 3; f++)
+    ck_assert(clarke_roundoff_cancels(&g, &step, f) == (f == 0));
+  step.root = false;
+  ck_assert(!clarke_roundoff_cancels(&g, &step, 0));
+}
+END_TEST
+
 /* Of a line 1, 0, -1e30: the last is far, alone; it is not when the largest may be there, too. Its enclosed share becomes 0. */
 START_TEST(masked_lines)
 {
@@ -640,6 +656,7 @@ MODULE(bounds)
   tcase_add_test(tests, sums);
   tcase_add_test(tests, moved_gradients);
   tcase_add_test(tests, signs);
+  tcase_add_test(tests, roots_that_cancel);
   tcase_add_test(tests, masked_lines);
   tcase_add_test(tests, just_far);
   tcase_add_test(tests, reaches);

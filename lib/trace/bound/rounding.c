@@ -110,6 +110,15 @@ clarke_roundoff_narrow(const clarke_rounding *r, const clarke_step *s)
 }
 
 bool
+clarke_roundoff_cancels(const clarke_graph *g, const clarke_step *s, size_t f)
+{
+  const clarke_value *c = &g->values[s->in[s->n_in - 1].value];
+  const size_t e = clarke_operand_entry(&s->in[s->n_in - 1], f);
+
+  return s->kind == CLARKE_SCALE && s->root && e != CLARKE_NONE && c->real != NULL && c->real[e] < 0;
+}
+
+bool
 clarke_roundoff_is_sign(const clarke_matrix *column, size_t f)
 {
   bool sign;

@@ -97,6 +97,9 @@ clarke_roundoff_times(double a, double b)
 /* At least what n roundings in a row take of numbers whose absolute values sum up to mass. */
 double clarke_roundoff_by(const clarke_rounding *r, double n, double mass);
 
+/* Does row f of a step divide by the root of epsilon and a statistic below 0, which is no variance? What floats lose of that sum has no bound. */
+bool clarke_roundoff_cancels(const clarke_graph *g, const clarke_step *s, size_t f);
+
 /* Is entry f of a column 1 or -1, exactly? What it multiplies is not rounded. */
 bool clarke_roundoff_is_sign(const clarke_matrix *column, size_t f);
 

@@ -164,7 +164,9 @@ back_scale(const clarke_roundback *p, clarke_error *err)
     const size_t at = clarke_operand_entry(x, e / p->n) * p->n + e % p->n;
     const double c = size[e / p->n], mass = c * (p->size[e] + p->error[e]);
 
-    if (clarke_roundoff_is_sign(&column, e / p->n))
+    if (clarke_roundoff_cancels(p->g, p->s, e / p->n))
+      add(to, at, INFINITY, mass);
+    else if (clarke_roundoff_is_sign(&column, e / p->n))
       add_moved(p, to, at, p->error[e], mass);
     else
       add(to, at, c * p->error[e] + clarke_roundoff_by(&p->r->by, spare(p->s), mass), mass);

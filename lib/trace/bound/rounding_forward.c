@@ -146,13 +146,14 @@ scale_errors(const pass *p, clarke_error *err)
   for (size_t f = 0; f < p->count && status == CLARKE_OK; f++) {
     const double radius = clarke_matrix_radius(&column, f, 0);
     const double c = clarke_roundoff_sum(fabs(clarke_matrix_get_double(&column, f, 0)) + radius, 2);
+    const bool cancels = clarke_roundoff_cancels(p->g, p->s, f);
     const bool turns = clarke_roundoff_is_sign(&column, f) && !p->r->by.casts;
 
     for (size_t j = 0; j < p->n; j++) {
       const size_t from = clarke_operand_entry(o, f) * p->n + j;
 
-      if (turns)
-        p->error[f * p->n + j] = p->r->error[o->value][from];
+      if (turns || cancels)
+        p->error[f * p->n + j] = cancels ? INFINITY : p->r->error[o->value][from];
       else
         p->error[f * p->n + j] = clarke_roundoff_sum(c * p->r->error[o->value][from], 2)
                                + clarke_roundoff_by(&p->r->by, roundings, clarke_roundoff_sum(c * top(p, o->value, from), 2));

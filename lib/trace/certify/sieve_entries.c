@@ -347,7 +347,7 @@ root_at(const clarke_sieve *s, const clarke_step *step, size_t f)
   return sqrt(clarke_sieve_factor_at(s, step, f) + mpq_get_d(step->epsilon));
 }
 
-/* Is it a root by which all can be divided? */
+/* Is it a root by which all can be divided? A statistic below 0, which is no variance, cancels with epsilon. */
 static bool
 is_root(clarke_sieve *s, const clarke_step *step)
 {
@@ -355,7 +355,7 @@ is_root(clarke_sieve *s, const clarke_step *step)
 
   s->open = s->open || !c->constant || c->real == NULL || step->in[0].coef != 1 || step->in[1].coef != 1;
   for (size_t f = 0; !s->open && f < s->g->values[step->out].count; f++)
-    s->open = !(root_at(s, step, f) > 0x1p-60 && root_at(s, step, f) < 0x1p60);
+    s->open = !(clarke_sieve_factor_at(s, step, f) >= 0 && root_at(s, step, f) > 0x1p-60 && root_at(s, step, f) < 0x1p60);
   return !s->open;
 }
 
