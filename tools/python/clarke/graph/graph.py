@@ -107,6 +107,7 @@ class Graph:
     whole: bool = False  # without a batch axis: the step's whole batch is one input
     arguments: dict = field(default_factory=dict)  # by a value's identity: the name that the model's forward has for it
     given: dict = field(default_factory=dict)  # inputs beside x: name, tensor
+    remade: dict = field(default_factory=dict)  # of some: how a later step makes them (a function, and the values that it is of)
     first: bool = False  # are the samples on the first axis, alone, wherever the graph has a batch axis?
     behind: dict = field(default_factory=dict)  # entries behind a sample's, by a value's identity: of results (axes.py)
     rows: dict = field(default_factory=dict)  # inputs beside x that are made of integers, or truth values, by a value's identity
@@ -174,12 +175,12 @@ class Graph:
             raise Unbatched
         return self.add("Lift", [name], domain=DOMAIN)
 
-    def data(self, name, t):
-        """An input beside x, by that name or the next that is free."""
+    def data(self, name, t, again=None):
+        """An input beside x, by that name or the next that is free. again: (a function, values) by which a later step makes it, but for its shape."""
         if not self.whole:
             node = self.current
             if node.name in terms.LOSSES:
-                return self.beside("labels" if name == "y" else name, t)
+                return self.beside("labels" if name == "y" else name, t, again)
             if node.name.rstrip("_") not in ENTRYWISE or t.dim() != next(iter(values_in(node.results))).tensor.dim():
                 raise Unbatched
             return self.constant(t) if t.shape[0] == 1 < self.x.tensor.shape[0] else self.beside(name, t)
@@ -194,14 +195,19 @@ class Graph:
         self.branches.append(node.source)
         return self.data("leapt", t)
 
-    def shared(self, name, t, rank):
+    def shared(self, name, t, rank, again=None):
         """A number that is data, beside a tensor of so many axes: of samples each has it."""
-        return self.data(name, t) if self.whole else self.beside(name, t.expand([self.x.tensor.shape[0]] + [1] * (rank - 1)))
+        return self.data(name, t) if self.whole else self.beside(name, t.expand([self.x.tensor.shape[0]] + [1] * (rank - 1)), again)
 
     @property
     def input(self):
         """What the graph's input x is."""
         return self.x.tensor if self.rows_read is None else self.rows_read
+
+    @staticmethod
+    def ones_at(places, count, kind):
+        """Ones at the places of a table's rows: of each place a row."""
+        return torch.nn.functional.one_hot(places.detach().long(), count).to(kind)
 
     def tokens(self, value, count, kind):
         """The name of x as ones at the places of a table's rows that it holds, of as many columns: the table times that is its rows. Of one table."""
@@ -209,15 +215,15 @@ class Graph:
         known = value is self.x and id(value) not in self.names and t.dim() > 0 and t.numel() * count <= MOST_ONES and (self.rows_read is None or self.rows_read.shape[-1] == count)
         if self.whole or not known or t.is_floating_point():
             raise Unbatched
-        self.rows_read = torch.nn.functional.one_hot(t.detach().long(), count).to(kind)
+        self.rows_read = self.ones_at(t, count, kind)
         self.active.add("x")
         return "x"
 
-    def beside(self, name, t):
+    def beside(self, name, t, again=None):
         """Data of each sample, the samples on the first axis as they are in x: an activation that nothing moves."""
         x = self.input
         if (merged := self.merged(t)) is not None:
-            return self.add("Reshape", [self.beside(name, t.reshape(merged)), self.integers(t.shape)])
+            return self.add("Reshape", [self.beside(name, t.reshape(merged), again), self.integers(t.shape)])
         if t.dim() == 0 or t.shape[0] != x.shape[0] or not t.is_floating_point() or not x.is_floating_point():
             raise Unbatched
         narrow = t.to(x.dtype)
@@ -225,6 +231,8 @@ class Graph:
             raise Unbatched
         name = self.fresh(name)
         self.given[name] = narrow
+        if again is not None:
+            self.remade[name] = again
         self.active.add(name)
         return name
 

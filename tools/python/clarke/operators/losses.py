@@ -54,28 +54,26 @@ def values(g, *tensors):
 # ---- Of logarithms of softmaxes
 
 
-def chosen(g, node, weight_of_class):
+def chosen(shape, axis, labels, ignored, weight_of_class=None):
     """-w at each label that is not ignored, 0 elsewhere: of the shape of the logarithms."""
-    soft, target, _, _, ignored = node.args[:5]
-    labels, = values(g, target)
     kept = labels != ignored
-    axis = 1 if soft.tensor.dim() > 1 else 0
     place = labels.clamp(min=0).unsqueeze(axis)
-    size = soft.tensor.shape[axis]
-    weights = torch.ones(size, dtype=torch.float64) if weight_of_class is None else weight_of_class.to(torch.float64)
+    weights = torch.ones(shape[axis], dtype=torch.float64) if weight_of_class is None else weight_of_class.to(torch.float64)
     share = -torch.where(kept, weights[labels.clamp(min=0)], torch.zeros((), dtype=torch.float64)).unsqueeze(axis)
-    return torch.zeros(soft.tensor.shape, dtype=torch.float64).scatter_(axis, place, share), axis
+    return torch.zeros(shape, dtype=torch.float64).scatter_(axis, place, share)
 
 
 @operator("nll_loss_forward", "nll_loss2d_forward")
 def write_likelihood(g, node):
-    soft, _, weight, reduction = node.args[:4]
+    soft, target, weight, reduction, ignored = node.args[:5]
     if id(soft) in g.shares:
         return write_likelihood_of_shares(g, node)
-    table, axis = chosen(g, node, *values(g, weight))
+    labels, w = values(g, target, weight)
+    shape, axis = soft.tensor.shape, 1 if soft.tensor.dim() > 1 else 0
+    again = (lambda other: chosen(shape, axis, other, ignored), [target]) if w is None else None
+    table = chosen(shape, axis, labels, ignored, w)
     name, rows = g.rows_of(soft)
-    table = table.reshape(rows)
-    product = g.add("Mul", [name, g.data("y", table)])
+    product = g.add("Mul", [name, g.data("y", table.reshape(rows), again)])
     if reduction == NONE and rows == list(soft.tensor.shape):
         return g.add("ReduceSum", [product, g.integers([axis])], keepdims=0)
     if reduction == NONE:
@@ -86,7 +84,7 @@ def write_likelihood(g, node):
     count = node.results[1].tensor  # PyTorch's own sum of weights, which it divides by
     if count.item() == 0:
         g.refuse("every label is ignored", "leave the batch out, or take reduction='sum'")
-    return g.add("Div", [total, g.shared("y_total", count, table.dim())])
+    return g.add("Div", [total, g.shared("y_total", count, len(rows), (lambda other: other, [node.results[1]]))])
 
 
 def write_likelihood_of_shares(g, node):

@@ -33,6 +33,7 @@ class Call:
     module: str
     source: str
     enabled: bool
+    changed: list  # the slots of buffers that it writes to
     end: int  # how many operators had run behind it,
     number: int  # and how many nodes autograd had made
 
@@ -57,7 +58,8 @@ class Heard:
                 raise Unalike
             results = self.with_slots(out)
             self.hold(out)
-            self.calls.append(Call(function, self.with_slots(args), self.with_slots(kwargs), results, module, source, is_grad_enabled(), len(ran.ran),
+            changed = [slot for event in ran.program.events[first:len(ran.ran)] for slot in event.changed]
+            self.calls.append(Call(function, self.with_slots(args), self.with_slots(kwargs), results, module, source, is_grad_enabled(), changed, len(ran.ran),
                                    last_number() - ran.record.base))
         except Unalike:
             self.calls = None
@@ -135,8 +137,8 @@ UNTOLD = weakref.WeakSet()  # models whose calls do not say what runs
 
 
 def repeated_by(program, record):
-    """How a step is looked at that may run a program. (To be run again a step's operators are counted.)"""
-    asked = record.again is None and record.model not in UNTOLD
+    """How a step is looked at that may run a program."""
+    asked = record.model not in UNTOLD
     if asked and program.calls is not None and modes() == 0 and functions_below() == 0:
         return Called(program, record)
     repeated = Repeated(program, record)
@@ -165,6 +167,7 @@ class Called(Repeated):
                 right = False
             if right:
                 out = function(*args, **kwargs)
+                self.note_changes(call.changed)
                 if last_number() - self.record.base != call.number or not self.got(call.results, out):
                     self.lose()
                 self.count += 1
@@ -228,11 +231,14 @@ class Called(Repeated):
     def tell(self):
         with unseen(), torch._C.DisableTorchFunction():
             self.run_as_program()
-        super().tell()
+            super().tell()  # unseen, too: of what was written to the trace makes copies
+
+    def operators(self):
+        return self.calls[self.count - 1].end if self.count else 0
 
     def run_as_program(self):
         """What ran is what the program ran; tensors that no call has shown are made once more."""
-        events = self.program.events[:self.calls[self.count - 1].end if self.count else 0]
+        events = self.program.events[:self.operators()]
         base = self.record.base
         for event in events:
             args, kwargs = self.with_tensors(event.args), self.with_tensors(event.kwargs)
@@ -243,8 +249,9 @@ class Called(Repeated):
 
     def make(self, event, args, kwargs):
         """The results that nobody has seen, marked as autograd had them. (It is not asked: it may be at work, and would count the nodes.)"""
-        with torch.no_grad():
-            out = event.op(*(a.detach() if isinstance(a, torch.Tensor) else a for a in args), **kwargs)
+        wanted = [a.number if type(a) is Slot else None for a in event.args]
+        with torch.no_grad():  # what it writes to it has written to
+            out = event.op(*(a if not isinstance(a, torch.Tensor) else a.clone() if at in event.changed else a.detach() for a, at in zip(args, wanted)), **kwargs)
         for slot, t in zip(event.results, out if isinstance(out, (list, tuple)) else [out]):
             if type(slot) is Slot and slot.number not in self.tensors:
                 self.tensors[slot.number] = t.requires_grad_(self.program.marked[slot.number])

@@ -567,7 +567,9 @@ class record:
         """The record of a step that ran the program of one before. (Was it?)"""
         ran = self.trace.repeated
         numbers = [ran.loss, *self.gradients.values(), *(() if self.light or self.background else ran.numbers_now())]
-        if self.modes[0].autocast or outside.any_broken(numbers) or (self.again is not None and not ran.is_known_again()):
+        buffers = () if self.light else [*self.before.values(), *self.buffers.values()]
+        if (self.modes[0].autocast or outside.any_broken(numbers) or repeated.broken_among(buffers) or not ran.has_all_labels()
+                or (self.again is not None and not ran.is_known_again())):
             ran.tell_all()
             return False
         program = ran.program
@@ -577,9 +579,10 @@ class record:
         if self.again is not None:
             program.known.steps += 1
             self.again.forget()
+        self.after = {} if self.light else {n: t.detach().clone() if self.background else t for n, t in self.buffers.items()}
         ran.keep(held)
         self.trace.let_go()
-        self.program, self.branches, self.whole, self.after = program, [], False, {}
+        self.program, self.branches, self.whole = program, [], False
         run = {**program.run, "steps": [step]}
         if not self.background:
             if unwritten():  # they may be of this folder, and come before

@@ -5,7 +5,8 @@ Repeated sees the operators of a later step. As long as each is the one of the p
 at anything else that the program does not have, all that ran is told to the trace, which goes on as if it had seen it itself (tell). So a
 record that is made in this way is one that the trace would have made.
 
-A program is of operators whose graph hangs on no number of a tensor, and reads parameters and the batch alone.
+A program is of operators whose graph hangs on no number of a tensor, and reads parameters, buffers, and data alone. Of these operators two write:
+a BatchNormalization to its statistics, and what counts its batches; each buffer once.
 """
 import contextlib
 import copy
@@ -18,9 +19,11 @@ import torch
 from ..files import array
 from .fingerprint import Fingerprint
 from .folder import text_of_entry
+from .outside import any_broken
+from ..graph.graph import Graph
 from ..graph.model import Template, model_bytes, require_same
 from ..operators.table import IGNORED
-from ..tracing.dispatched import CHANGED_IN_BACKWARD, REPLACED, Node, Operator, Value, place, source_line, values_in, version, written
+from ..tracing.dispatched import CHANGED_IN_BACKWARD, REPLACED, UNSAID, Node, Operator, Value, place, source_line, values_in, version, written
 
 # ATen's operators that are written alike whatever their numbers are (of nll_loss_forward: if no label is left out); and those that are so where
 # all that they read is computed from x or a parameter.
@@ -30,6 +33,8 @@ ALIKE = {"t", "transpose", "addmm", "mm", "convolution", "view", "_unsafe_view",
 OF_ACTIVATIONS = {"add", "sub", "mul", "bmm", "split", "expand", "clone", "_softmax"}
 # Made of plain arguments alone: of the same ones the same numbers.
 MADE = {"ones", "zeros", "full", "arange", "triu", "tril", "detach"}
+# What is done with labels, or tokens, before they are read as such.
+MOVED = {"view", "_unsafe_view", "reshape", "_reshape_alias", "clone", "slice", "select", "squeeze", "unsqueeze", "transpose", "t", "detach", "alias"}
 TENSORS = (torch.Tensor, torch.nn.Parameter)
 current_node, last_number = torch._C._current_autograd_node, torch.autograd._get_sequence_nr
 is_grad_enabled, is_any_autocast_enabled = torch.is_grad_enabled, torch._C._is_any_autocast_enabled
@@ -47,8 +52,8 @@ class Slot:
 class Leaf:
     """A value that the step reads and has not made."""
 
-    name: str  # the parameter's; "x" and "y" of the batch
-    parameter: bool
+    name: str  # the parameter's, or buffer's
+    of: str  # "parameter", "buffer" or "data"
     kind: tuple  # shape, strides, type, device
 
 
@@ -67,6 +72,7 @@ class Event:
     backward: list
     derivative: str
     watched: bool
+    changed: list  # the slots of buffers that it writes to
     node: Node  # without tensors
 
 
@@ -77,11 +83,19 @@ def is_made(value):
 
 def is_alike(graph, node):
     """Is the operator written alike whatever the numbers are that it reads, but for those that are the same in each step?"""
-    name, moving = node.name, [id(v) in graph.moving for v in node.reads]
+    name, moving = node.name, [id(v) in graph.moving or v.requires_grad for v in node.reads]
     if name == "detach" and all(v.readings == 0 for v in node.results):  # of autograd's own
         return True
     if name in ALIKE or (name in OF_ACTIVATIONS and all(moving)) or (name == "div" and moving == [True]):
         return True
+    if name == "embedding":  # of tokens; a row that is padding, gradients that are divided or sparse, hang on these
+        return node.args[1] is graph.x and graph.rows_read is not None and all(a in (-1, False) for a in node.args[2:])
+    if name == "empty":  # of which a BatchNormalization makes one, of no entries
+        return node.results[0].tensor.numel() == 0
+    if name == "native_batch_norm":
+        return moving[:1] == [True] and not node.kwargs
+    if name == "add_":
+        return graph.of_buffer(node.args[0]) is not None and type(node.args[1]) is int and not node.kwargs
     if name == "masked_fill":
         return moving == [True, False] and is_made(node.reads[1])
     return name in MADE and all(map(is_made, node.results))
@@ -160,11 +174,13 @@ class Program:
     def __init__(self, record, graph, loss, run, differentiated):
         trace = record.trace
         self.numbers, self.leaves, self.marked, self.strides = {}, {}, [], []  # by values' identities; by slots
+        self.data, self.labels, self.held = set(), [], {}  # values that are data alone, by identity; slots of labels; slots by buffers' names
         self.masks = {}  # by slots: the numbers of the graph that somebody may change past the dispatcher
         self.x, self.y = graph.x, graph.y
         self.require_plain(record, trace, graph)
-        self.parameters, self.trained, self.flags = dict(record.all_names), set(record.trained), record.flags
+        self.parameters, self.buffers, self.trained, self.flags = dict(record.all_names), dict(record.buffers), set(record.trained), record.flags
         self.names = {id(p): name for name, p in record.parameters.items()}
+        self.names_of_buffers = {id(b): name for name, b in record.buffers.items()}
         self.events = [self.event(record, graph, node) for node in trace.nodes]
         self.first = {}  # by autograd's numbers: the place of the operator
         for i, event in enumerate(self.events):
@@ -175,29 +191,32 @@ class Program:
         self.keep(record, graph, loss, run, differentiated)
 
     def require_plain(self, record, trace, graph):
-        odd = (graph.whole, graph.rows_read is not None, graph.loss != "ce", graph.given, graph.masked, graph.surrogates, graph.constants, graph.branches, graph.updates, graph.kept,
-               graph.rows, record.buffers, record.branches, trace.read, trace.logged, trace.readings.jumps, trace.readings.lines, trace.own, trace.drawn,
+        odd = (graph.whole, graph.loss not in ("ce", "sum"), graph.given.keys() - graph.remade, graph.masked, graph.surrogates, graph.constants, graph.branches, graph.kept,
+               graph.rows, graph.held, not are_apart(record), broken_among([*record.before.values(), *record.after.values()]), record.branches, trace.read, trace.logged, trace.readings.jumps, trace.readings.lines, trace.own, trace.drawn,
                trace.changed_later & trace.places.keys(), trace.overwritten, trace.seed is not None, record.modes[0].autocast, trace.refusals, trace.functions,
                not trace.alone, retained(trace.kept))
-        if any(odd) or self.y is None or self.x is self.y:
+        if any(odd) or self.x is self.y:
             raise Unalike
 
     def number(self, value):
         """A new one for a value that was not met."""
         if id(value) not in self.numbers:
-            self.numbers[id(value)] = len(self.numbers)
+            self.numbers[id(value)] = len(self.marked)
             self.marked.append(value.requires_grad)
             self.strides.append(value.place[3])
         return Slot(self.numbers[id(value)])
 
-    def leaf(self, record, value):
-        name = self.names.get(id(value.of))
-        if name is None and value is not self.x and value is not self.y or value.hidden or value.stale:
-            raise Unalike
-        if name is not None and not value.requires_grad:
+    def leaf(self, value, moving):
+        name, buffer = self.names.get(id(value.of)), self.names_of_buffers.get(id(value.of))
+        if value.hidden or (value.stale and buffer is None) or (name is not None and not value.requires_grad) or buffer in self.held:
             raise Unalike
         slot = self.number(value)
-        self.leaves[slot.number] = Leaf(name or ("x" if value is self.x else "y"), name is not None, kind_of(value.tensor))
+        of = "parameter" if name is not None else "buffer" if buffer is not None else "data"
+        if of == "data" and not moving:
+            self.data.add(id(value))
+        if of == "buffer":
+            self.held[buffer] = slot.number
+        self.leaves[slot.number] = Leaf(name or buffer or "", of, kind_of(value.of))
 
     def with_slots(self, tree):
         if isinstance(tree, Value):
@@ -212,24 +231,50 @@ class Program:
 
     def event(self, record, graph, node):
         known, name = Operator.of(node.op), node.name
-        if not is_alike(graph, node) or node.op.namespace != "aten" or known.written or known.reads or node.own is not None or node.untouched:
-            raise Unalike
-        if name == "nll_loss_forward" and (node.args[4] != IGNORED or bool((self.y.tensor == IGNORED).any())):
-            raise Unalike
-        for value in node.reads:
+        for value in values_in((node.args, node.kwargs)):  # (a BatchNormalization in training does not read what it writes to)
             if value.node is None and id(value) not in self.numbers:
-                self.leaf(record, value)
+                self.leaf(value, id(value) in graph.moving)
+        if not (self.is_of_data(node) or is_alike(graph, node)) or node.op.namespace != "aten" or known.reads or node.own is not None or node.untouched:
+            raise Unalike
+        if name == "nll_loss_forward":
+            if node.args[4] != IGNORED or bool((node.args[1].tensor == IGNORED).any()):
+                raise Unalike
+            self.labels.append(self.numbers[id(node.args[1])])
         args, kwargs = self.with_slots(node.args), self.with_slots(node.kwargs)
+        changed = self.changed_by(known, node)
         if name == "masked_fill":
             self.masks[args[1].number] = node.reads[1].tensor.detach().clone()
         results = [self.number(v) if isinstance(v, Value) else v for v in node.results]
-        if any(v.hidden or v.tensor.numel() == 0 for v in values_in((node.reads, node.results))):
+        if any(v.hidden or (v.tensor.numel() == 0 and name != "empty") for v in values_in((node.reads, node.results))):
             raise Unalike
         bare = Node(node.op, node.name, node.aten, (), {}, [], [], node.module, node.source, node.grad_enabled, node.sequence,
                     list(node.backward), derivative=node.derivative)
         watched = name in record.trace.watched
         return Event(node.op, args, kwargs, results, node.module, node.source, node.grad_enabled, node.sequence - record.base, list(node.backward),
-                     node.derivative, watched, bare)
+                     node.derivative, watched, changed, bare)
+
+    def is_of_data(self, node):
+        """Does it only move data that are no numbers of the graph by themselves? Who reads these reads labels, or tokens; all else is refused here."""
+        of_data = [id(v) in self.data for v in values_in((node.args, node.kwargs))]
+        if not any(of_data):
+            return False
+        if all(of_data) and node.name in MOVED:
+            self.data.update(id(v) for v in values_in(node.results))
+            return True
+        labels = node.name == "nll_loss_forward" and of_data == [False, True]
+        if not labels and any(id(v) in self.data and v is not self.x for v in node.reads):
+            raise Unalike
+        return False
+
+    def changed_by(self, known, node):
+        """The slots of buffers that it writes to. What it gives that is such a buffer is that."""
+        if not known.written or (known.op in UNSAID and not node.args[5]):
+            return []
+        changed = {id(v.of): self.numbers[id(v)] for i in known.places for v in values_in(node.args[i])}
+        if not changed.keys() <= self.names_of_buffers.keys():
+            raise Unalike
+        self.numbers.update({id(v): changed[id(v.of)] for v in values_in(node.results) if id(v.of) in changed})
+        return list(changed.values())
 
     def keep(self, record, graph, loss, run, differentiated):
         """The graph, and what is said of the step, without its tensors."""
@@ -241,23 +286,30 @@ class Program:
         self.said, self.template = None, None
         self.graph = copy.copy(graph)
         self.initializers, self.trained_in = list(graph.initializers), sorted(record.trained_in(graph))
+        self.rows = graph.rows_read is not None and (graph.rows_read.shape[-1], graph.rows_read.dtype)
+        self.remade = {name: (of, [self.numbers[id(v)] for v in graph.remade[name][1]], t.shape, t.dtype) for name, t in graph.given.items() for of in graph.remade[name][:1]}
         self.graph.parameters = self.graph.buffers = self.graph.initializers = self.graph.recorded = self.graph.names = {}
-        self.graph.x = self.graph.y = self.graph.current = None
+        self.graph.x = self.graph.y = self.graph.current = self.graph.rows_read = None
+        self.graph.given, self.graph.remade = {}, {}
         self.graph.readers, self.graph.arguments, self.graph.updates = [], {}, []
         self.light, self.known, self.same = record.light, record.known, set()  # the last: hashes of graph.onnx that are of this graph
-        self.outputs, self.data = self.outputs_of(record), record.seen and record.seen.names_of([self.x.of, self.y.of])
-        self.x, self.y = (Slot(self.numbers[id(v)]) for v in (self.x, self.y))
+        values = {self.numbers[id(v)]: v for v in (self.x, self.y) if v is not None}
+        self.x, self.y = (v and Slot(self.numbers[id(v)]) for v in (self.x, self.y))
+        self.read = sorted({*values, *self.labels, *(at for at, leaf in self.leaves.items() if leaf.of == "data")})  # slots of data
         addresses = {place(p)[0]: name for name, p in record.parameters.items()}
-        slots = {self.numbers[id(v)]: v for n in trace.nodes for v in values_in((n.reads, n.results))}
+        slots = {self.numbers[id(v)]: v for n in trace.nodes for v in values_in((n.args, n.results))}
+        self.outputs, self.named = self.outputs_of(record), record.seen and record.seen.names_of([slots[at].of for at in self.read])
         self.traced = {} if record.light else dict(self.places_of(record.everything(graph), graph, places))
-        self.kept = sorted({self.x.number, self.y.number, *self.read_later()})
+        self.kept = sorted({*self.read, *self.read_later(), *(at for _, of, *_ in self.remade.values() for at in of)})
         self.of_parameters = {slot: (addresses[slots[slot].place[0]], *slots[slot].place[1:]) for slot in self.kept if slots[slot].place[0] in addresses}
-        self.numbers = None
+        self.numbers, self.data = None, None
         self.calls = None  # what the step calls, and where else its tensors lie (calls.py)
 
     def places_of(self, written, graph, places):
         """Where each tensor, by its name in the trace's file, comes from: (a slot, None), or (an operator, which of the gradients of its results)"""
         for name, t in written.items():
+            if name.startswith(("before/", "after/")):
+                continue  # buffers, in any step
             node, i = graph.recorded[name.partition("/")[2]]
             if name.startswith("gradient/"):
                 yield name, (places[id(node)], i)
@@ -282,8 +334,23 @@ class Program:
 
     def holds(self, record):
         """Is the model the same, and how PyTorch computes?"""
-        named = record.all_names
-        return (not record.buffers and list(named) == list(self.parameters) and all(p is self.parameters[name] for name, p in named.items()))
+        return are_same(record.all_names, self.parameters) and are_same(record.buffers, self.buffers) and are_apart(record)
+
+
+def are_same(now, before):
+    """The very tensors, by the same names in the same order."""
+    return list(now) == list(before) and all(t is before[name] for name, t in now.items())
+
+
+def are_apart(record):
+    """Has each buffer memory of its own?"""
+    homes = [b.untyped_storage().data_ptr() if b.layout == torch.strided else 0 for b in record.buffers.values()]
+    return len(set(homes)) == len(homes) and 0 not in homes and record.trace.parameters.isdisjoint(homes)
+
+
+def broken_among(tensors):
+    """Is some number no real one, among these of any type?"""
+    return any_broken([t for t in tensors if t.is_floating_point() and t.numel() > 0])
 
 
 def given_values(record):
@@ -395,6 +462,10 @@ class Repeated:
     def module(self):
         return self.trace.modules[-1] if self.trace.modules else ""
 
+    def operators(self):
+        """How many have run."""
+        return len(self.ran)
+
     def is_whole(self):
         """Has all run that the program runs?"""
         return len(self.ran) == len(self.program.events)
@@ -417,6 +488,7 @@ class Repeated:
         out = op(*args, **kwargs)
         number = last_number() - 1
         ran.append((op, args, kwargs, out, number, module, source, event.enabled))
+        self.note_changes(event.changed, event.results)
         if number - self.record.base != event.number or not self.take(event, out):
             self.tell()
         return out
@@ -469,10 +541,10 @@ class Repeated:
         leaf = self.program.leaves.get(wanted)
         if leaf is None or wanted in self.tensors or t.layout != torch.strided or kind_of(t) != leaf.kind:
             return None
-        if leaf.parameter:
+        if leaf.of == "parameter":
             if t is not self.record.parameters.get(leaf.name) or self.trace.homes[id(t)] != place(t) or not t.requires_grad:
                 return None
-        elif t.requires_grad or self.owns(t.untyped_storage().data_ptr()) or (leaf.name == "y" and bool((t == IGNORED).any())):
+        elif t.requires_grad or self.owns(t, leaf) or (leaf.of == "buffer") != (t is self.record.buffers.get(leaf.name)):
             return None
         self.meet(t, wanted, now, version(t), t.requires_grad)
         return wanted
@@ -482,11 +554,20 @@ class Repeated:
         self.at[(*now, t.dtype, marked)] = slot
         self.tensors[slot] = t
 
-    def owns(self, address):
-        """Is it one of the model's, or of what the step has made?"""
-        data = self.program.x.number, self.program.y.number
-        return (any([home[0] == address for home in self.trace.homes.values()])
-                or any([t.untyped_storage().data_ptr() == address for slot, t in self.tensors.items() if slot not in data]))
+    def owns(self, t, leaf):
+        """Has a leaf the memory of what the step has made, or of the model's? (Data may share theirs.)"""
+        address, leaves = t.untyped_storage().data_ptr(), self.program.leaves
+        model = [home[0] for home in self.trace.homes.values()]
+        if leaf.of == "data":
+            model += [b.untyped_storage().data_ptr() for b in self.record.buffers.values()]
+        return address in model or any([t.untyped_storage().data_ptr() == address for slot, t in self.tensors.items()
+                                        if leaf.of == "buffer" or slot not in leaves or leaves[slot].of != "data"])
+
+    def note_changes(self, slots, uncounted=()):
+        """These buffers were written to by the program's own operators. uncounted: what autograd counts a change of only behind the operator."""
+        for slot in slots:
+            t = self.tensors[slot]
+            self.known[id(t)].version = None if Slot(slot) in uncounted else version(t)
 
     def storages(self):
         """The addresses of all whose numbers are in the record."""
@@ -503,6 +584,8 @@ class Repeated:
                 return False
             if type(slot) is Slot:
                 number, now = slot.number, spot(t)
+                if number in event.changed and t is self.tensors[number]:
+                    continue
                 if id(t) in known or now[2] != program.strides[number]:
                     return False
                 self.meet(t, number, now, None, program.marked[number])
@@ -517,13 +600,22 @@ class Repeated:
         self.require_as_met()
         with self.marked_as_met():
             for op, args, kwargs, out, number, module, source, enabled in self.ran:
-                trace.after(op, trace.before(op, args, kwargs), out, number, module, source, enabled)
+                about = trace.before(op, args, kwargs)
+                self.set_back(about[2])
+                trace.after(op, about, out, number, module, source, enabled)
         if self.record.again is not None:
             self.record.again.told()
         for met in self.known.values():  # what was changed since by nobody whom the dispatcher shows is found there
             value = trace.by_identity.get(id(met.tensor))
             if value is not None and met.version is not None:
                 value.version = met.version
+
+    def set_back(self, read):
+        """What an operator has written to has other numbers by now: those that it read are of the beginning."""
+        for value in values_in(read):
+            name = value.stale and self.program.names_of_buffers.get(id(value.of))
+            if name:
+                value.tensor = self.record.before[name]
 
     def require_as_met(self):
         """What is told is what was seen, of tensors that are what they were."""
@@ -637,7 +729,9 @@ class Repeated:
 
     def numbers_now(self):
         """What is to be in the trace's file, of numbers that must be real."""
-        found = (self.tensors[at] if i is None else self.taken[at].grad_outputs[i] for at, i in self.program.traced.values())
+        of_parameters = self.program.of_parameters
+        found = [self.record.parameters[of_parameters[at][0]] if i is None and at in of_parameters else self.tensors[at] if i is None else self.taken[at].grad_outputs[i]
+                 for at, i in self.program.traced.values()]
         return [t for t in found if t.is_floating_point() and t.numel() > 0]
 
     def is_known_again(self):
@@ -645,8 +739,12 @@ class Repeated:
         program, again = self.program, self.record.again
         outputs = [(name, depth, [(met := self.known.get(id(t))) and met.slot for t, _ in results]) for name, depth, results in again.outputs]
         found = Fingerprint(self.record)
-        data = found.names_of([self.tensors[program.x.number], self.tensors[program.y.number]])
-        return not again.missed and outputs == program.outputs and data == program.data and found.around() == program.known.around
+        named = found.names_of([self.tensors[at] for at in program.read])
+        return not again.missed and outputs == program.outputs and named == program.named and found.around() == program.known.around
+
+    def has_all_labels(self):
+        """Is none left out?"""
+        return not any([bool((self.tensors[at] == IGNORED).any()) for at in self.program.labels])
 
     def require_same(self, path, sha256):
         """Has the folder this graph? (It is compared once.)"""
@@ -657,8 +755,9 @@ class Repeated:
     def keep(self, held):
         """Keeps the numbers of this step, which a later change does not reach, and lets go of its tensors. held: makes that of one that the step has made."""
         program, made = self.program, {}
-        start = {name: self.record.begun(name, self.record.parameters[name]) for name in dict.fromkeys([*program.initializers, *(name for name, *_ in program.of_parameters.values())])}
-        batch = {t.untyped_storage()._cdata for t in (self.tensors[program.x.number], self.tensors[program.y.number])}
+        model = self.record.parameters | self.record.buffers
+        start = {name: self.record.begun(name, model[name]) for name in dict.fromkeys([*program.initializers, *(name for name, *_ in program.of_parameters.values())])}
+        batch = {self.tensors[at].untyped_storage()._cdata for at in program.read}
 
         def kept(t):
             if t is not None and id(t) not in made:
@@ -668,6 +767,8 @@ class Repeated:
         self.numbers = {slot: self.of_parameter(slot, start) if slot in program.of_parameters else kept(self.tensors[slot]) for slot in program.kept}
         self.handed = {i: (taken.grad_outputs, taken.grad_inputs) for i, taken in self.taken.items()}
         self.start = {name: start[name] for name in program.initializers}
+        self.held = {f"{when}/{name}": t for when, at in (("before", self.record.before), ("after", self.record.after)) for name, t in at.items()}
+        self.given_again = None
         self.forget()
 
     def of_parameter(self, slot, start):
@@ -694,16 +795,28 @@ class Repeated:
             node.grad_outputs, node.grad_inputs = self.handed.get(i, ((), ()))
             yield node
 
+    def given_now(self):
+        """The inputs beside x that are made of labels, of this step."""
+        if self.given_again is None:
+            made = {name: make(*[self.numbers[at].detach().cpu() for at in of]) for name, (make, of, *_) in self.program.remade.items()}
+            self.given_again = {name: (t.reshape(shape) if t.numel() > 1 else t.expand(shape)).to(kind)
+                                for (name, t), (*_, shape, kind) in zip(made.items(), self.program.remade.values())}
+        return self.given_again
+
     def batch(self):
-        return {name: array(self.numbers[slot.number]) for name, slot in (("x", self.program.x), ("y", self.program.y))}
+        program, x = self.program, self.numbers[self.program.x.number]
+        arrays = {"x": array(x if not program.rows else Graph.ones_at(x, *program.rows))}
+        arrays |= {name: array(t) for name, t in self.given_now().items()}
+        return arrays | ({} if program.y is None else {"y": array(self.numbers[program.y.number])})
 
     def traced(self):
         """The tensors of the trace's file, by their names there."""
-        return {name: self.numbers[at] if i is None else self.handed[at][0][i] for name, (at, i) in self.program.traced.items()}
+        return self.held | {name: self.numbers[at] if i is None else self.handed[at][0][i] for name, (at, i) in self.program.traced.items()}
 
     def graph(self):
-        graph = copy.copy(self.program.graph)
-        graph.x, graph.y, graph.initializers = self.filled(self.program.x), self.filled(self.program.y), self.start
+        graph, program = copy.copy(self.program.graph), self.program
+        graph.x, graph.y, graph.initializers, graph.given = self.filled(program.x), self.filled(program.y), self.start, self.given_now()
+        graph.rows_read = Graph.ones_at(graph.x.tensor, *program.rows) if program.rows else None
         return graph
 
     def model(self):
@@ -720,5 +833,5 @@ class Repeated:
     def let_go(self):
         """The same, and of what is kept."""
         self.forget()
-        self.numbers, self.handed, self.start = {}, {}, {}
+        self.numbers, self.handed, self.start, self.held, self.given_again = {}, {}, {}, {}, None
         self.record = self.trace = None  # else they would hold one another

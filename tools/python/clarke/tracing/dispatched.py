@@ -593,7 +593,7 @@ class Trace:
 
     def count(self):
         """How many operators have run."""
-        return len(self.nodes) if self.repeated is None else len(self.repeated.ran)
+        return len(self.nodes) if self.repeated is None else self.repeated.operators()
 
     def tell(self):
         """What was seen in the place of this is told, if anything was."""
