@@ -30,7 +30,7 @@ UNALIGNED = "take as many frames as the label has letters and equal neighbours, 
 
 @dataclass
 class Labels:
-    """A batch has for each state its letter of each state, and whether the one two before leads to it; for each sample how many states and frames."""
+    """The letter of each state, whether the one two before leads to it; of each sample how many states and frames it has."""
 
     letters: torch.Tensor  # samples x states
     skips: torch.Tensor
