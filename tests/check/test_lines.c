@@ -1018,6 +1018,7 @@ static const lined cases[] = {
   {make_other_moves, NULL, WHO("sum", "w c") ONE HULL("1") CELL("1", "+-") MOVE("w at 0 1\nmove c at 0 -1"), "is not AD's output"},
   {make_two, NULL, WHO("sum", "w") RELU("1") "touched 1\n" UP, "the number of touched kinks is 2"},
   {make_two, NULL, WHO("sum", "w") RELU("1") "touched 3\n" UP, "the number of touched kinks is 2"},
+  {make_two, NULL, "wrt w\n", "'loss' is expected"},
   {make_two, NULL, WHO("sum", "w") TWO UP, "'proxy' is expected"},
   {make_two, NULL, WHO("sum", "w") "proxy Abs 0 1\n" TWO UP, "the proxy of kink 0 of Relu is expected"},
   {make_two, NULL, WHO("sum", "w") "proxy Relu 1 1\n" TWO UP, "the proxy of kink 0 of Relu is expected"},
