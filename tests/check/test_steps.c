@@ -1169,12 +1169,16 @@ static const cancelling cancellings[] = {
   {6, 0, 1, true}, {6, 0, 2, false}, {6, 3, 3, true}, {6, 0, 0, false}, {6, 0, 3, false},
   /* 7: of those, the first less the second, less the third, and 1 more; under two roots, which is not told */
   {7, 0, 0, true}, {7, 1, 1, false}, {7, 2, 2, false}, {7, 3, 3, false},
-  /* 8: lines of a + b, b + a and a; of a + b and b + a, and a */
-  {8, 0, 1, true}, {8, 0, 2, false}, {8, 0, 0, false}, {8, 3, 3, false}, {8, 3, 4, true}, {8, 3, 0, false},
+  /* 8: lines of a + b, b + a and a; of a + b, b + a and c; of a + b, b + a and a + b */
+  {8, 0, 1, true}, {8, 0, 2, false}, {8, 0, 0, false}, {8, 3, 3, false}, {8, 3, 4, true}, {8, 3, 0, false}, {8, 6, 6, true},
   /* 9: lines of two: a + b and b + a */
   {9, 0, 0, true}, {9, 1, 1, true}, {9, 0, 1, true},
   /* 10: shares, which are not told; 11: products; 12: functions */
   {10, 0, 1, false}, {11, 0, 1, false}, {12, 0, 1, false},
+  /* 14: a - a and a product of inputs, which is 2, less 2; and that alone; 2 and an input, less 2; a - a and an input */
+  {14, 0, 0, true}, {14, 1, 1, false}, {14, 2, 2, false}, {14, 3, 3, false},
+  /* entries of two steps: a less a; a and a; b under a root, less b */
+  {14, 4, 4, true}, {14, 5, 5, false}, {14, 6, 6, false},
 };
 
 static void
@@ -1205,20 +1209,46 @@ cancel(void *of)
                                                       {6, 0}, {6, 2}, {6, 1}}); /* 7 */
   st->factors[1].coef = st->factors[4].coef = st->factors[7].coef = &minus_one;
   st->factors[10].coef = number(0);
-  add_lines(&w, NORMALIZE, 6, 3, (const source[]){{2, 1}, {2, 2}, {2, 5}, {2, 1}, {2, 2}, {2, 9}}); /* 8 */
+  add_lines(&w, NORMALIZE, 9, 3, (const source[]){{2, 1}, {2, 2}, {2, 5}, {2, 1}, {2, 2}, {2, 9}, {2, 1}, {2, 2}, {2, 1}}); /* 8 */
   add_lines(&w, NORMALIZE, 2, 2, (const source[]){{2, 1}, {2, 2}});
   add_lines(&w, SOFTMAX, 3, 3, (const source[]){{2, 1}, {2, 2}, {2, 5}}); /* 10 */
   add_reading(&w, PRODUCT, 2, 2, (const source[]){{2, 1}, {2, 5}, {2, 2}, {2, 5}});
   add_reading(&w, FUNCTION, 2, 1, (const source[]){{2, 1}, {2, 2}})->of = F_ATAN; /* 12 */
+  add_reading(&w, PRODUCT, 1, 2, (const source[]){{0, 0}, {0, 1}});
+  st = add_reading(&w, LINEAR, 7, 3, (const source[]){{2, 0}, {13, 0}, {NONE, 0}, {2, 0}, {13, 0}, NO, {13, 0}, {0, 0}, {NONE, 0},
+                                                      {2, 0}, {0, 0}, NO, {2, 5}, {1, 0}, NO, {2, 5}, {1, 0}, NO, {8, 0}, {1, 1}, NO}); /* 14 */
+  st->factors[2].coef = st->factors[8].coef = number(-2);
+  st->factors[13].coef = st->factors[19].coef = &minus_one;
   point_evaluate(&w.p);
+  w.net.entries = (size_t)1 << 16;
   ck_assert(cancels(&w.p, one->step, one->a, one->b) == one->cancels);
-  w.net.entries = ((size_t)1 << 16) + 1; /* of large networks it is not asked */
+  w.net.entries++; /* of large networks it is not asked */
   ck_assert(!cancels(&w.p, one->step, one->a, one->b));
 }
 
 START_TEST(what_cancels_is_told)
 {
   expect_end(cancel, &cancellings[_i], VERIFIED, NULL);
+}
+END_TEST
+
+/* A line of inputs, under a root of 3: its ends are of one size. */
+static void
+cancel_first(void *of)
+{
+  world w;
+
+  (void)of;
+  begin(&w, 3, (const double[]){0, 2, 4});
+  add_lines(&w, NORMALIZE, 3, 3, (const source[]){{0, 0}, {0, 1}, {0, 2}});
+  add_reading(&w, LINEAR, 2, 2, (const source[]){{1, 0}, {1, 2}, {1, 0}, {1, 1}});
+  point_evaluate(&w.p);
+  ck_assert(cancels(&w.p, 2, 0, 0) && !cancels(&w.p, 2, 1, 1));
+}
+
+START_TEST(the_first_step_may_cancel)
+{
+  expect_end(cancel_first, NULL, VERIFIED, NULL);
 }
 END_TEST
 
@@ -1230,38 +1260,50 @@ typedef struct {
 } affine_case;
 
 static const affine_case affines[] = {
-  /* 2: w1 A, w2 A, w2 B, w1 A + w3 A, w1 A + w1 C, w1 A + A, w1 A + 1, A + C, w1 A + 3 w1 - 6, w2 B + w2 A; A = C = w2 = 0 */
+  /* 2: w1 A, w2 A, w2 B, w1 A + w3 A, w1 A + w1 C, w1 A + A, w1 A + 1, A + C, w1 A + 3 w1 - 6, w2 B + w2 A, w1 A + w1 - 1, w2 D,
+   * w1 A + w3 0, w1 A + w3 B + w3 C; A = C = w2 = 0, and D is below 0 */
   {2, 0, 0, false, 1, 1, true}, {2, 1, 1, false, 1, 1, false}, {2, 2, 2, false, 1, 1, true}, {2, 3, 3, false, 1, 1, false},
   {2, 4, 4, false, 1, 1, true}, {2, 5, 5, false, 1, 1, false}, {2, 6, 6, true, 1, 1, true}, {2, 6, 6, false, 1, 1, false},
   {2, 7, 7, false, 1, 1, true}, {2, 7, 7, true, 1, 1, true}, {2, 8, 8, false, 1, 1, false}, {2, 9, 9, false, 1, 1, true},
   {2, 0, 4, false, 1, 1, true}, {2, 0, 2, false, 1, 1, false}, {2, 0, 3, false, 1, 1, true}, {2, 0, 7, false, 1, 1, false},
-  {2, 6, 0, false, 1, 1, true},
+  {2, 6, 0, false, 1, 1, true}, {2, 0, 4, true, 1, 1, true}, {2, 10, 10, false, 1, 1, false}, {2, 11, 11, false, 1, 1, true},
+  {2, 12, 12, false, 1, 1, true}, {2, 13, 13, false, 1, 1, false},
   /* 3: A A, 3 A, and w1 A by itself */
   {3, 0, 0, false, 1, 1, false}, {3, 1, 1, false, 1, 1, true}, {3, 2, 2, false, 1, 1, false},
   /* 4: relu(w1 A), relu(w2 B), relu(w1 A + 1) */
   {4, 0, 0, false, 1, 1, true}, {4, 0, 0, false, 0, 1, false}, {4, 1, 1, false, 1, 1, true}, {4, 0, 0, false, -1, 1, true},
   {4, 2, 2, true, 1, 1, true}, {4, 2, 2, false, 1, 1, false},
-  /* 5: the largest of w1 A and w2 A; of w1 A and w1 A + 1 */
+  /* 5: the largest of w1 A and w2 A; of w1 A and w1 A + 1; of w1 A + 1 and w1 A */
   {5, 0, 0, false, 1, 1, true}, {5, 0, 0, false, 1, 2, false}, {5, 0, 0, false, 1, 0, false}, {5, 1, 1, true, 1, 1, true},
-  {5, 1, 1, false, 1, 1, false},
+  {5, 1, 1, false, 1, 1, false}, {5, 2, 2, true, 1, 1, true},
   /* 6: w1 A and w1 A + 1 under a root, which is left out */
   {6, 0, 0, false, 1, 1, true}, {6, 1, 1, true, 1, 1, false}, {6, 0, 0, true, 1, 1, false},
   /* 7: lines of w1 A and 3, and of w1 A twice */
   {7, 0, 0, false, 1, 1, false}, {7, 2, 2, false, 1, 1, true},
   /* 8: slopes that are parameters: of w1 A, one that moves and one that rests */
   {8, 0, 0, false, -1, 1, false}, {8, 1, 1, false, -1, 1, true}, {8, 0, 0, false, 1, 1, true},
+  /* 11: 0, x or 2 x - 1, between kinks at 0 and 1, of w1 A + 1 twice and of w1 A; 12: x + x^2 of w1 A + 1 */
+  {11, 0, 0, false, 1, 1, false}, {11, 0, 0, true, 1, 1, true}, {11, 0, 0, true, -1, 1, true}, {11, 2, 2, false, 1, 1, true},
+  {12, 0, 0, true, 1, 1, false},
+  /* 13: w1 A + 1, of an input; w1 A + 9 - 9, of a product; w1 A + 9 */
+  {13, 0, 0, false, 1, 1, false}, {13, 1, 1, false, 1, 1, true}, {13, 2, 2, false, 1, 1, false},
+  /* w1 A + A + e less w1 A; w1 A + e less an end of the interval that holds e */
+  {13, 3, 8, false, 1, 1, false}, {13, 4, 4, false, 1, 1, false},
+  /* w1 A 8 times, 7 being a parameter that rests; w1 A w0 less 3/4 of it; w1 A w0 and w3 A w1, of a tensor that begins with w1 */
+  {13, 5, 5, false, 1, 1, true}, {13, 6, 6, false, 1, 1, false}, {13, 7, 7, false, 1, 1, false},
 };
 
-/* Step 1: A = w0 - 3/4, B = w0 + 1, C = w3 - 5, 3. */
+/* Step 1: A = w0 - 3/4, B = w0 + 1, C = w3 - 5, 3, D = w0 - 2, 0. */
 static void
 begin_affine(world *w)
 {
-  static const double values[] = {0.75, 2, 0, 5, 1, 1}, first[] = {-0.75, 1, -5, 3}, one = 1;
+  static const double values[] = {0.75, 2, 0, 5, 1, 1}, first[] = {-0.75, 1, -5, 3, -2, 0}, one = 1;
   static const int weights[][3] = {{1, -1, -1}, {2, -1, -1}, {2, -1, -1}, {1, 3, -1}, {1, 1, -1}, {1, -1, -1}, {1, -1, -1}, {-1, -1, -1},
-                                   {1, 1, -1}, {2, 2, -1}};
+                                   {1, 1, -1}, {2, 2, -1}, {1, 1, -1}, {2, -1, -1}, {1, 3, -1}, {1, 3, 3}};
   static const source x[][3] = {{{1, 0}, NO, NO}, {{1, 0}, NO, NO}, {{1, 1}, NO, NO}, {{1, 0}, {1, 0}, NO}, {{1, 0}, {1, 2}, NO},
                                 {{1, 0}, {1, 0}, NO}, {{1, 0}, {NONE, 0}, NO}, {{1, 0}, {1, 2}, NO}, {{1, 0}, {1, 3}, {NONE, 0}},
-                                {{1, 1}, {1, 0}, NO}};
+                                {{1, 1}, {1, 0}, NO}, {{1, 0}, {NONE, 0}, {NONE, 0}}, {{1, 4}, NO, NO}, {{1, 0}, {1, 5}, NO},
+                                {{1, 0}, {1, 1}, {1, 2}}};
 
   begin(w, 1, &one);
   for (size_t i = 0; i < MOST_WEIGHTS; i++) {
@@ -1269,21 +1311,50 @@ begin_affine(world *w)
     mpq_set_ui(&w->w[1].value[i], 7, 1);
     mpq_set_ui(&w->w[2].value[i], 2, 1);
   }
-  step *st = add(w, LINEAR, 4, 2);
-  for (size_t f = 0; f < 4; f++) {
-    st->sources[2 * f] = f < 3 ? (source){NONE, 0} : (source){PADDING, 0};
-    st->sources[2 * f + 1] = (source){NONE, 0};
+  step *st = add(w, LINEAR, 6, 2);
+  for (size_t f = 0; f < 6; f++) {
+    st->sources[2 * f] = f < 3 || f == 4 ? (source){NONE, 0} : (source){PADDING, 0};
+    st->sources[2 * f + 1] = f < 5 ? (source){NONE, 0} : (source){PADDING, 0};
     st->factors[2 * f] = (factor){&plus_one, &w->w[0], f == 2 ? 3 : 0};
     st->factors[2 * f + 1].coef = number(first[f]);
   }
-  st = add(w, LINEAR, 10, 3);
-  for (size_t f = 0; f < 10; f++) {
+  st = add(w, LINEAR, 14, 3);
+  for (size_t f = 0; f < 14; f++) {
     reads(st, f, x[f]);
     for (size_t i = 0; i < 3; i++)
       if (weights[f][i] >= 0)
         st->factors[3 * f + i] = (factor){&plus_one, &w->w[0], (size_t)weights[f][i]};
   }
   st->factors[26].coef = number(-6);
+  st->factors[32].coef = &minus_one;
+}
+
+/* Pieces of w1 A + 1 and w1 A, in rows of sources of which two entries have one; and sums. */
+static void
+add_behind(world *w, tensor *from_w1)
+{
+  step *st = add_reading(w, PIECEWISE, 3, 1, (const source[]){{2, 6}, {2, 0}, {2, 1}}); /* 11 */
+  st->n_kinks = 2;
+  st->source_row[1] = 0;
+  st->source_row[2] = 1;
+  mpq_set_ui(&st->at[1], 1, 1);
+  mpq_set_ui(&st->piece[1][1], 1, 1);
+  mpq_set_ui(&st->piece[2][1], 2, 1);
+  mpq_set_si(&st->piece[2][0], -1, 1);
+  st = add_relu(w, 1);
+  st->sources[0] = (source){2, 6};
+  mpq_set_ui(&st->piece[1][2], 1, 1);
+  st = add_reading(w, LINEAR, 9, 3, (const source[]){{2, 0}, {0, 0}, NO, {2, 0}, {3, 3}, {NONE, 0}, {2, 0}, {3, 3}, NO,
+                                                     {2, 0}, {1, 0}, {10, 0}, {2, 0}, {10, 0}, {NONE, 0}, {2, 0}, {2, 0}, NO,
+                                                     {2, 0}, {2, 0}, NO, {2, 0}, {2, 3}, NO, {2, 0}, NO, NO}); /* 13 */
+  rational *less = rationals(1);
+  mpq_neg(less, plus_of(LOWER_END));
+  st->factors[5].coef = number(-9);
+  st->factors[14].coef = less;
+  st->factors[15].w = &w->w[1];
+  st->factors[18].w = st->factors[21].w = &w->w[0];
+  st->factors[19].coef = number(-0.75);
+  st->factors[22].w = from_w1;
 }
 
 static void
@@ -1294,11 +1365,11 @@ factor_out(void *of)
   world w;
 
   begin_affine(&w);
-  add_reading(&w, PRODUCT, 3, 2, (const source[]){{1, 0}, {1, 0}, {1, 0}, {1, 3}, {2, 0}, {2, 0}}); /* 3 */
+  add_reading(&w, PRODUCT, 4, 2, (const source[]){{1, 0}, {1, 0}, {1, 0}, {1, 3}, {2, 0}, {2, 0}, {1, 3}, {1, 3}}); /* 3 */
   step *st = add_relu(&w, 3); /* 4 */
   for (size_t f = 0; f < 3; f++)
     st->sources[f] = (source){2, f == 0 ? 0 : f == 1 ? 2 : 6};
-  add_reading(&w, WINDOW, 2, 2, (const source[]){{2, 0}, {2, 1}, {2, 0}, {2, 6}}); /* 5 */
+  add_reading(&w, WINDOW, 3, 2, (const source[]){{2, 0}, {2, 1}, {2, 0}, {2, 6}, {2, 6}, {2, 0}}); /* 5 */
   add_reading(&w, OVER_ROOT, 2, 1, (const source[]){{2, 0}, {2, 6}});
   w.net.steps[6].factors[0].w = w.net.steps[6].factors[1].w = &w.w[2];
   add_lines(&w, NORMALIZE, 4, 2, (const source[]){{2, 0}, {1, 3}, {2, 0}, {2, 0}}); /* 7 */
@@ -1311,6 +1382,10 @@ factor_out(void *of)
   st->sources[0] = (source){1, 3};
   st->n_kinks = 1;
   mpq_set_ui(&st->at[0], one->at_one, 1);
+  add_reading(&w, FUNCTION, 1, 1, (const source[]){{0, 0}})->of = F_EXP; /* 10 */
+  tensor from_w1 = w.w[0]; /* no kink asks for its gradient */
+  from_w1.value++;
+  add_behind(&w, &from_w1);
   int sides[16];
   settled(&w, NULL, false);
   for (size_t k = 0; k < w.p.n_touched; k++)
@@ -1325,6 +1400,46 @@ factor_out(void *of)
 START_TEST(factors_of_what_is_affine_are_told)
 {
   expect_end(factor_out, &affines[_i], VERIFIED, NULL);
+}
+END_TEST
+
+enum { MOST_PRODUCTS = 4096 };
+
+/* Sums of w1 times as many entries and more: of one beyond, times w2; of the first; of one beyond; of as many. */
+static void
+factor_many(void *of)
+{
+  static const bool wanted[] = {false, true, false, true};
+  static const double one = 1;
+  const size_t width = MOST_PRODUCTS + 2;
+  world w;
+
+  (void)of;
+  begin(&w, 1, &one);
+  for (size_t i = 0; i < MOST_WEIGHTS; i++)
+    mpq_set_ui(&w.w[0].value[i], 1, 1);
+  step *st = add(&w, LINEAR, MOST_PRODUCTS + 1, 1);
+  for (size_t f = 0; f <= MOST_PRODUCTS; f++) {
+    st->sources[f] = (source){0, 0};
+    st->factors[f].w = &w.w[0];
+  }
+  st = add(&w, LINEAR, 4, width);
+  for (size_t i = 0; i < 4 * width; i++) {
+    const size_t f = i / width, n = f == 1 ? 1 : f == 3 ? MOST_PRODUCTS : MOST_PRODUCTS + 1;
+    st->sources[i] = i % width < n ? (source){1, i % width} : (source){PADDING, 0};
+    st->factors[i] = (factor){&plus_one, &w.w[0], f == 0 && i % width == MOST_PRODUCTS ? 2 : 1};
+  }
+  add_reading(&w, FUNCTION, 1, 1, (const source[]){{0, 0}})->of = F_EXP; /* so that degrees are known */
+  const cell c = settled(&w, NULL, false);
+  for (size_t f = 0; f < 4; f++) {
+    const touch t = {.step = 3, .from = 2, .n = 1, .at = &f};
+    ck_assert(affine_but_for_a_factor(&w.p, &c, &t, 0, 0) == wanted[f]);
+  }
+}
+
+START_TEST(factors_of_many_products_are_not_told)
+{
+  expect_end(factor_many, NULL, VERIFIED, NULL);
 }
 END_TEST
 
@@ -1653,6 +1768,8 @@ main(void)
   tcase_add_loop_test(tests, kinks_have_degrees, 0, (int)(sizeof chosen / sizeof *chosen));
   tcase_add_test(tests, pieces_have_degrees);
   tcase_add_loop_test(tests, what_cancels_is_told, 0, (int)(sizeof cancellings / sizeof *cancellings));
+  tcase_add_test(tests, the_first_step_may_cancel);
+  tcase_add_test(tests, factors_of_many_products_are_not_told);
   tcase_add_loop_test(tests, factors_of_what_is_affine_are_told, 0, (int)(sizeof affines / sizeof *affines));
   tcase_add_loop_test(tests, gradients_are_known_up_to_a_root, 0, (int)(sizeof gradients / sizeof *gradients));
   tcase_add_loop_test(tests, cross_entropy_has_derivatives, 0, 2);
