@@ -4,6 +4,7 @@
 #include "check/kernel/adjoint.h"
 #include "check/kernel/behind.h"
 #include "check/kernel/cell.h"
+#include "check/kernel/factor.h"
 #include "check/kernel/gradient.h"
 #include "check/kernel/identity.h"
 #include "check/kernel/place.h"
@@ -25,7 +26,7 @@ typedef struct {
 } moved;
 
 static struct {
-  size_t touched, flat, tangents, gradients, constants, losses, adjoints, roots, lines, behind, apart, loose;
+  size_t touched, flat, tangents, gradients, constants, losses, adjoints, roots, lines, behind, apart, loose, factors;
 } all;
 
 static void
@@ -180,6 +181,39 @@ expect_multiple(moved *m, const cell *c, size_t s, size_t e)
   }
   all.lines += p.net->steps[s].kind == NORMALIZE && mpq_sgn(&p.net->gradient[most]) != 0;
   all.roots += m->w.rounded[s] && mpq_sgn(&p.net->gradient[most]) != 0;
+}
+
+/* ---- Factors */
+
+/* An entry that is 0 and affine but for a factor stays 0 wherever parameters move across its gradient. Nothing is touched: no side changes. */
+static void
+expect_factor(moved *m, const cell *c, size_t s, size_t e)
+{
+  point p = m->w.p;
+  touch one = {.step = 0, .entry = e, .from = s, .n = 1, .at = &e}; /* an input's kink is at 0 */
+  tensor *t = &m->w.w[0];
+  rational *was = rationals(t->count);
+  RATIONAL(least);
+  RATIONAL(by);
+
+  p.touched = &one;
+  if (mpq_sgn(&m->before[s][e]) != 0 || !affine_but_for_a_factor(&p, c, &one, 0, 0) || !kink_gradient(&p, c->slope, c, 0, 0, 0, true))
+    return;
+  mpq_div_2exp(&least, &plus_one, MOVED / 4);
+  for (size_t i = 0; i < t->count; i++) { /* across: g1, -g0, g3, -g2, ...; and anywhere where g is 0 */
+    const rational *other = &p.net->gradient[i ^ 1];
+    mpq_set(&was[i], &t->value[i]);
+    mpq_mul(&by, mpq_sgn(&p.net->gradient[i]) == 0 ? &plus_one : other, &least);
+    (i % 2 == 0 ? mpq_add : mpq_sub)(&t->value[i], &t->value[i], &by);
+  }
+  const bool moves = !zeros(p.net->gradient, t->count);
+  world_values(&m->w);
+  mpq_div_2exp(&least, &plus_one, 2 * MOVED);
+  mpq_abs(&by, &m->w.y[s][e]);
+  ck_assert_msg(mpq_cmp(&by, &least) < 0, "step %zu, entry %zu is not affine but for a factor", s, e);
+  for (size_t i = 0; i < t->count; i++)
+    mpq_set(&t->value[i], &was[i]);
+  all.factors += moves && c->degree[s][e] == 2;
 }
 
 /* ---- The loss, of the last step's entries */
@@ -486,7 +520,7 @@ compare(void *of)
     move_each(m);
   for (size_t s = 1; s < p->net->n_steps && p->n_touched == 0; s++)
     for (size_t e = 0; e < entries(p, s) && e < 4; e++)
-      expect_multiple(m, &c, s, e);
+      expect_multiple(m, &c, s, e), expect_factor(m, &c, s, e);
   for (size_t k = 0; k < p->n_touched && has_adjoints(p); k++)
     if (p->net->steps[p->touched[k].step].varies)
       expect_adjoint(m, k);
@@ -506,7 +540,7 @@ START_TEST(derivatives_are_what_differences_say)
   ck_assert(all.touched > worlds / 4 && all.flat > worlds / 5 && all.constants > worlds);
   ck_assert_uint_gt(all.roots, worlds / 2);
   ck_assert_uint_gt(all.lines, worlds / 20);
-  ck_assert(all.behind > worlds / 2 && all.apart > worlds && all.loose > worlds / 2);
+  ck_assert(all.behind > worlds / 2 && all.apart > worlds && all.loose > worlds / 2 && all.factors > worlds / 100);
   ck_assert(all.tangents > 20 * worlds && all.gradients > worlds && all.losses > worlds / 2 && all.adjoints > worlds / 10);
 }
 END_TEST

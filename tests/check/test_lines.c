@@ -1435,6 +1435,7 @@ static const lined outside[] = {
   {make_twice, NULL, BOUND V "opposite 0 3\n", "touched kinks in increasing order, each once"},
   {make_twice, NULL, BOUND V "opposite 0 1 1\n", "touched kinks in increasing order, each once"},
   {make_twice, NULL, BOUND V "opposite 0 99999999999999\n", "touched kinks in increasing order, each once"},
+  {make_twice, NULL, BOUND V "opposite 99999999999999 1\n", "touched kinks in increasing order are expected"},
   {make_with_size, NULL, WHO("sum", "w") RELU("1") "tie ReduceMax first\n" TWO "evidence bound\n" V
    "tree\nbranch 0\nbranch 1\ndead 2\nu 0 2\nu 1 b 1\nleaf\nbranch 1\nleaf\ndead 2\nu 0 2\nu 1 a 1\n", "not separated"}, /* AD is right, to the right */
   {make_with_size, NULL, WHO("sum", "w") RELU("4") "tie ReduceMax first\n" TWO "evidence bound\n" V
