@@ -1175,8 +1175,8 @@ static const cancelling cancellings[] = {
   {9, 0, 0, true}, {9, 1, 1, true}, {9, 0, 1, true},
   /* 10: shares, which are not told; 11: products; 12: functions */
   {10, 0, 1, false}, {11, 0, 1, false}, {12, 0, 1, false},
-  /* 14: a - a and a product of inputs, which is 2, less 2; and that alone; 2 and an input, less 2; a - a and an input */
-  {14, 0, 0, true}, {14, 1, 1, false}, {14, 2, 2, false}, {14, 3, 3, false},
+  /* 14: a - a and a product of inputs, which is 2, less 2; and that alone; those and an input, less a - a and 2; a - a and an input */
+  {14, 0, 0, true}, {14, 1, 1, false}, {14, 2, 7, false}, {14, 3, 3, false},
   /* entries of two steps: a less a; a and a; b under a root, less b */
   {14, 4, 4, true}, {14, 5, 5, false}, {14, 6, 6, false},
 };
@@ -1218,9 +1218,11 @@ cancel(void *of)
   add_reading(&w, PRODUCT, 2, 2, (const source[]){{2, 1}, {2, 5}, {2, 2}, {2, 5}});
   add_reading(&w, FUNCTION, 2, 1, (const source[]){{2, 1}, {2, 2}})->of = F_ATAN; /* 12 */
   add_reading(&w, PRODUCT, 1, 2, (const source[]){{0, 0}, {0, 1}});
-  st = add_reading(&w, LINEAR, 7, 3, (const source[]){{2, 0}, {13, 0}, {NONE, 0}, {2, 0}, {13, 0}, NO, {13, 0}, {0, 0}, {NONE, 0},
-                                                      {2, 0}, {0, 0}, NO, {2, 5}, {1, 0}, NO, {2, 5}, {1, 0}, NO, {8, 0}, {1, 1}, NO}); /* 14 */
-  st->factors[2].coef = st->factors[8].coef = number(-2);
+  st = add_reading(&w, LINEAR, 8, 3, (const source[]){{2, 0}, {13, 0}, {NONE, 0}, {2, 0}, {13, 0}, NO, {2, 0}, {13, 0}, {0, 0},
+                                                      {2, 0}, {0, 0}, NO, {2, 5}, {1, 0}, NO, {2, 5}, {1, 0}, NO, {8, 0}, {1, 1}, NO,
+                                                      {2, 0}, {NONE, 0}, NO}); /* 14 */
+  st->factors[2].coef = number(-2);
+  st->factors[22].coef = number(2);
   st->factors[13].coef = st->factors[19].coef = &minus_one;
   point_evaluate(&w.p);
   w.net.entries = (size_t)1 << 16;
@@ -1292,7 +1294,7 @@ static const affine_case affines[] = {
   {13, 0, 0, false, 1, 1, false}, {13, 1, 1, false, 1, 1, true}, {13, 2, 2, false, 1, 1, false},
   /* w1 A + A + e less w1 A; w1 A + e less an end of the interval that holds e */
   {13, 3, 8, false, 1, 1, false}, {13, 4, 4, false, 1, 1, false},
-  /* w1 A 8 times, 7 being a parameter that rests; w1 A w0 less 3/4 of it; w1 A w0 and w3 A w1, of a tensor that begins with w1 */
+  /* w1 A 8 times, 7 being a parameter that rests; w1 A w0 less 3/4 of it; w1 A w0 and w1 (A + C) w1, of a tensor that begins with w1 */
   {13, 5, 5, false, 1, 1, true}, {13, 6, 6, false, 1, 1, false}, {13, 7, 7, false, 1, 1, false},
 };
 
@@ -1349,7 +1351,7 @@ add_behind(world *w, tensor *from_w1)
   mpq_set_ui(&st->piece[1][2], 1, 1);
   st = add_reading(w, LINEAR, 9, 3, (const source[]){{2, 0}, {0, 0}, NO, {2, 0}, {3, 3}, {NONE, 0}, {2, 0}, {3, 3}, NO,
                                                      {2, 0}, {1, 0}, {10, 0}, {2, 0}, {10, 0}, {NONE, 0}, {2, 0}, {2, 0}, NO,
-                                                     {2, 0}, {2, 0}, NO, {2, 0}, {2, 3}, NO, {2, 0}, NO, NO}); /* 13 */
+                                                     {2, 0}, {2, 0}, NO, {2, 0}, {2, 4}, NO, {2, 0}, NO, NO}); /* 13 */
   rational *less = rationals(1);
   mpq_neg(less, plus_of(LOWER_END));
   st->factors[5].coef = number(-9);
