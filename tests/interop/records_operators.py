@@ -372,6 +372,7 @@ OWN |= {
     "embedding-by-frequency": (PLACED, (5, 3), lambda x, w: F.embedding(x, w, scale_grad_by_freq=True)),
     "embedding-by-frequency-padded": (PLACED, (5, 3), lambda x, w: F.embedding(x, w, padding_idx=1, scale_grad_by_freq=True)),
     "embedding-sparse": (PLACED, (5, 3), lambda x, w: F.embedding(x, w, max_norm=1.0, sparse=True)),
+    "penalty-by-operators": (X, (3, 3), lambda x, w: (lambda h: (((h > 0) * w[0]) @ w).square().sum(1) - 1)(F.linear(x, w)) + F.linear(x, w).relu() @ w[0]),
     "bag-sparse": (PLACED, (5, 3), lambda x, w: F.embedding_bag(x, w, max_norm=1.0, mode="sum", sparse=True)),
     "bag-largest": (PLACED, (5, 3), lambda x, w: F.embedding_bag(x, w, mode="max", padding_idx=4)),
     "bag-largest-norm": (PLACED, (5, 3), lambda x, w: F.embedding_bag(x, w, max_norm=1.0, mode="max")),
