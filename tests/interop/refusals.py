@@ -469,6 +469,8 @@ def aligned(labels, frames=2, scale=1.0):
     return loss
 
 
+layer("an entropy at 0", weight, lambda m, x: torch.special.entr((x @ m.w).relu()))
+layer("no label", weight, lambda m, x: F.multilabel_margin_loss(x @ m.w, torch.full((len(x), 5), -1)))
 layer("a label with the blank", weight, aligned([[0]]))
 layer("labels without an alignment", weight, aligned([[1, 1]]))
 layer("a loss too large", weight, aligned([[1, 2], []], scale=2.5e38))
