@@ -1614,7 +1614,9 @@ typedef struct {
 
 static const slope_case function_slopes[] = {
   {F_RECIPROCAL, 1, true, -0.25}, {F_RECIPROCAL, -3, true, -0.25}, {F_ROOT, 3, true, 0.25}, {F_LOG, 1, true, 0.5},
-  {F_ELU, 2, true, 1}, {F_ELU, -1, true, 1}, {F_ELU, -2, false, 0}, {F_EXP, 0, false, 0}, {F_EXP, -1, false, 0},
+  {F_ELU, 2, true, 1}, {F_ELU, -1, true, 1}, {F_ELU, -2, false, 0}, {F_EXP, 0, false, 0}, {F_EXP, -1, true, 1},
+  {F_SOFTPLUS, 0, false, 0}, {F_SOFTPLUS, -1, true, 0.5}, {F_SIN, 0, false, 0}, {F_SIN, -1, true, 1}, {F_COS, 0, false, 0}, {F_COS, -1, true, 0},
+  {F_ATAN, 0, true, 0.5}, {F_ERF, -1, false, 0}, {F_NORMAL, -1, false, 0},
 };
 
 static void
