@@ -36,6 +36,17 @@ add_relu(plain_tape *t, size_t n)
   st->piece[1][1] = 1;
 }
 
+/* Of what is before it, and 1: the slope there is not rational. */
+static void
+add_exp(plain_tape *t)
+{
+  const bool sum = t->step[t->n_steps - 1].kind == PLAIN_SUM;
+  plain_step *st = sum ? &t->step[t->n_steps - 1] : add(t, PLAIN_SUM, 1, 1);
+
+  st->term[0][st->width++] = (plain_term){1, -1, -1, 0};
+  add(t, PLAIN_EXP, 1, 1);
+}
+
 /* Of one sample, 1: w0, w1 and w0 - w1, all 0. */
 static void
 begin(plain_tape *t)
@@ -89,7 +100,7 @@ make_exp(plain_tape *t, double a, double b, bool behind)
   st->term[0][1].coef = b;
   if (behind)
     st->term[0][0].step--;
-  add(t, PLAIN_EXP, 1, 1);
+  add_exp(t);
 }
 
 static void make_exp_both(plain_tape *t) { make_exp(t, 1, 1, false); }
@@ -452,7 +463,7 @@ make_exp_window(plain_tape *t)
   plain_step *st = add(t, PLAIN_SUM, 1, 2);
   st->term[0][0] = (plain_term){1, -1, 2, 0};
   st->term[0][1] = (plain_term){0, -1, 3, 0};
-  add(t, PLAIN_EXP, 1, 1);
+  add_exp(t);
 }
 
 /* exp(|relu(w0)|): where w0 is below 0, nothing comes to the second kink. */
@@ -464,7 +475,7 @@ make_exp_flat(plain_tape *t)
   add_relu(t, 1);
   t->step[3].op = 0;
   t->step[3].piece[0][1] = -1;
-  add(t, PLAIN_EXP, 1, 1);
+  add_exp(t);
 }
 
 /* exp(relu(p(w0))) of PRelu, whose left slope is 1/2. */
@@ -477,7 +488,7 @@ make_exp_leaky(plain_tape *t)
   t->step[2].op = 2;
   t->step[2].term[0][0].w = 2;
   add_relu(t, 1);
-  add(t, PLAIN_EXP, 1, 1);
+  add_exp(t);
 }
 
 /* exp(relu(w0) + max(w0, w1)) */
@@ -492,7 +503,7 @@ make_exp_tie(plain_tape *t)
     t->step[3].term[0][i].step = 1;
     st->term[0][i] = (plain_term){1, -1, 2 + (int)i, 0};
   }
-  add(t, PLAIN_EXP, 1, 1);
+  add_exp(t);
 }
 
 /* exp(relu(w0) + relu(w1) + max(w0, w1, w0 - w1)) */
@@ -507,7 +518,7 @@ make_exp_three(plain_tape *t)
     t->step[3].term[0][i].step = 1;
     st->term[0][i] = (plain_term){1, -1, i < 2 ? 2 : 3, i == 1};
   }
-  add(t, PLAIN_EXP, 1, 1);
+  add_exp(t);
 }
 
 /* relu(w0) + p(w1), of PRelu. */
