@@ -1189,7 +1189,7 @@ def routed():
     for name, row in [("routed", "routed"), ("routed-least", "routed-least")]:
         case(name, 0, "VERIFIED", model=row + ".onnx", data=row + ".npz", evidence=tree, **base)
         case(name + "-other", 1, "separated", model=row + ".onnx", data=row + ".npz", evidence=tree.replace("v t 1", "v t 2"), **base)
-    case("routed-equal", 1, "is where the function jumps", model="routed.onnx", data="routed-equal.npz", evidence=tree, **base)
+    case("routed-equal", 2, "is where the function jumps", model="routed.onnx", data="routed-equal.npz", evidence=tree, **base)
 
 
 def global_maxima():

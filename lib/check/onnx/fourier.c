@@ -7,8 +7,8 @@
 
 #define MOST_COSINES ((size_t)1 << 20)
 
-/* Of n entries along an axis, for a period of `length`, so many are made: forth or back; of half the frequencies, which real numbers
- * have, forth or back to them. */
+/* So many numbers are made of n entries along an axis, for a period of `length`: forth or back; or of one half of the frequencies, which
+ * real numbers have. */
 typedef struct {
   size_t n, length, made;
   bool back, real, half;
@@ -61,7 +61,7 @@ entry_of(const wave *w, bool sine, size_t f, long *count)
   return part;
 }
 
-/* Of cosines that are not all rational. */
+/* The matrix of cosines that are not all rational. */
 static value
 matrix_of(builder *b, const wave *w, bool sine, const value *cosines)
 {
@@ -87,7 +87,7 @@ matrix_of(builder *b, const wave *w, bool sine, const value *cosines)
   return y;
 }
 
-/* Of such that are: a constant. */
+/* That of rational ones: a constant. */
 static value
 known_matrix(builder *b, const wave *w, bool sine)
 {

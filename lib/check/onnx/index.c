@@ -29,7 +29,7 @@ ones_at(builder *b, value places, size_t n)
   return inner_node(b, "Concat", n, all, inner_whole("axis", -1));
 }
 
-/* Of each place the row of x along the axis, times its ones. */
+/* The rows of x along the axis times each place's ones. */
 void
 take_computed(builder *b)
 {
