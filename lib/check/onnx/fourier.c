@@ -115,7 +115,8 @@ is_known(const wave *w)
 static value
 part_of(builder *b, value x, size_t axis, size_t n, long k)
 {
-  long last = (long)x.rank - 1, order[MAX_RANK], from[2] = {0, k}, to[2] = {(long)n, k + 1}, along[2] = {(long)axis, last};
+  long last = (long)x.rank - 1, order[MAX_RANK], from[2] = {0, k}, to[2] = {(long)n, k + 1},
+       along[2] = {(long)axis, last};
   size_t many = 0;
   x = inner_node(b, "Slice", 4, (value[]){x, list_of(b, 2, from), list_of(b, 2, to), list_of(b, 2, along)}, NULL);
   x = with(b, "Squeeze", x, list_of(b, 1, &last));

@@ -52,11 +52,11 @@ places_of(const builder *b, const rational *from, const rational *to, const rati
     return (size_t)ratio;
   mpq_set_ui(&q, 1, parts);
   mpq_mul(&q, &q, length);
-  need(!is_close(&q)
-           || (mpz_cmp_ui(mpq_denref(&q), 1) == 0 && is_float(from) && is_float(to) && is_float(length)),
+  need(!is_close(&q) || (mpz_cmp_ui(mpq_denref(&q), 1) == 0 && is_float(from) && is_float(to) && is_float(length)),
        "rounding decides how many places a part has");
   mpz_cdiv_q(mpq_numref(&q), mpq_numref(&q), mpq_denref(&q));
-  need(mpz_sgn(mpq_numref(&q)) > 0 && mpz_cmp_ui(mpq_numref(&q), MOST_PLACES) <= 0, "a box without length, or too long");
+  need(mpz_sgn(mpq_numref(&q)) > 0 && mpz_cmp_ui(mpq_numref(&q), MOST_PLACES) <= 0,
+       "a box without length, or too long");
   return mpz_get_ui(mpq_numref(&q));
 }
 
@@ -88,7 +88,8 @@ share_out(const builder *b, rational *at, size_t n, const rational *weight, rati
 static shares
 shares_along(const builder *b, const value *boxes, size_t box, size_t axis, size_t n, size_t parts)
 {
-  bool half = b->opset >= 16 && strcmp(text_attribute(b, "coordinate_transformation_mode", "half_pixel"), "half_pixel") == 0;
+  bool half =
+      b->opset >= 16 && strcmp(text_attribute(b, "coordinate_transformation_mode", "half_pixel"), "half_pixel") == 0;
   shares s = {n, parts, rationals(n * parts)};
   RATIONAL(from);
   RATIONAL(to);
@@ -169,8 +170,8 @@ lower_boxes(builder *b)
   for (size_t i = 0; i < n; i++) {
     need(image[i] >= 0 && (size_t)image[i] < x->dims[0], "an image that is not there");
     long to = image[i] + 1, along = 0;
-    value y = inner_node(b, "Slice", 4, (value[]){*x, list_of(b, 1, &image[i]), list_of(b, 1, &to), list_of(b, 1, &along)},
-                         NULL);
+    value y = inner_node(b, "Slice", 4,
+                         (value[]){*x, list_of(b, 1, &image[i]), list_of(b, 1, &to), list_of(b, 1, &along)}, NULL);
     shares rows = shares_along(b, boxes, i, 0, x->dims[2], (size_t)height);
     shares columns = shares_along(b, boxes, i, 1, x->dims[3], (size_t)width);
     y = averaged(b, &y, 1, &columns);
@@ -202,6 +203,7 @@ lower_upsample(builder *b)
       mpq_set(&scales.constant->value[i], &given->value[i]);
   }
   need(given != NULL || has_input(b, 1), "no scales");
-  tensor attributes[3] = {word("mode", mode), word("coordinate_transformation_mode", "asymmetric"), word("nearest_mode", "floor")};
+  tensor attributes[3] = {word("mode", mode), word("coordinate_transformation_mode", "asymmetric"),
+                          word("nearest_mode", "floor")};
   b->out = inner_node_of(b, "Resize", 3, (value[]){b->in[0], none, scales}, 3, attributes);
 }
