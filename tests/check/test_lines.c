@@ -859,6 +859,30 @@ make_reached(plain_tape *t)
   add(t, PLAIN_SUM, 1, 1);
 }
 
+/* p(1 / (1 - relu(w0)) - 1) of PRelu; turned, relu's right side is the flat one, and 1 / (1 + relu(w0)) is read. */
+static void
+make_quotient(plain_tape *t, bool turned)
+{
+  begin(t);
+  t->w[2] = 0.5;
+  add_relu(t, 1);
+  t->step[2].piece[turned ? 0 : 1][1] = 1;
+  t->step[2].piece[turned ? 1 : 0][1] = 0;
+  plain_step *st = add(t, PLAIN_SUM, 1, 2);
+  st->term[0][0].coef = turned ? 1 : -1;
+  st->term[0][1] = (plain_term){1, -1, -1, 0};
+  add(t, PLAIN_RECIPROCAL, 1, 1);
+  st = add(t, PLAIN_SUM, 1, 2);
+  st->term[0][1] = (plain_term){-1, -1, -1, 0};
+  add_relu(t, 1);
+  t->step[6].op = 2;
+  t->step[6].term[0][0].w = 2;
+  add(t, PLAIN_SUM, 1, 1);
+}
+
+static void make_quotient_left(plain_tape *t) { make_quotient(t, false); }
+static void make_quotient_right(plain_tape *t) { make_quotient(t, true); }
+
 /* relu(2 w0) + relu((e - 4) w0): beside 0 the derivative is 2, or e - 4. */
 static void
 make_e_sides(plain_tape *t)
@@ -1399,6 +1423,19 @@ static const lined inside[] = {
    "2 cells, for changes of a larger dimension"},
   {make_reached, NULL, WHO("sum", "w") "proxy PRelu 0 3\n" HALF_REACHED BALANCE("1", "group 2 0 1\n") MINUS_MINUS PLUS_PLUS,
    "2 cells, for changes of a larger dimension"},
+  {make_constant, NULL, WHO("sum", "w") RELU("1/3") "touched 3\n" BALANCE("2", "group 2 0\ngroup 2 1\n") IN("+++") MOVE("w add 1")
+   IN("+--") MOVE("w at 0 1\nmove w at 1 -1") IN("-+-") MOVE("w at 0 -1\nmove w at 1 1") IN("--+") MOVE("w add -1"), NULL},
+  {make_constant, NULL, WHO("sum", "w") RELU("1/3") "touched 3\n" BALANCE("1", "group 2 0 2 1\n"), "each in one group"},
+  {make_window, NULL, TIE("mean", BALANCE("1", "group 3 1\n")), "each in one group"},
+  /* The quotient is constant in one cell alone. Beside 0 the derivative is 1 or -1, or 0; AD's is 3/4, or 2, or minus that. */
+  {make_quotient_left, NULL, WHO("sum", "w") "proxy PRelu 0 3/2\n" HALF_REACHED BALANCE("1", "group 2 0 1\n") IN("++") MOVE("w at 0 1")
+   IN("-+") MOVE("w at 0 -1"), NULL},
+  {make_quotient_left, NULL, WHO("sum", "w") "proxy PRelu 0 4\n" HALF_REACHED BALANCE("1", "group 2 0 1\n") IN("++") MOVE("w at 0 1")
+   IN("-+") MOVE("w at 0 -1"), "AD's output is not inside the simplex of cells"},
+  {make_quotient_right, NULL, WHO("sum", "w") "proxy PRelu 0 3/2\n" HALF_REACHED BALANCE("1", "group 2 0 1\n") IN("++") MOVE("w at 0 1")
+   IN("-+") MOVE("w at 0 -1"), NULL},
+  {make_quotient_right, NULL, WHO("sum", "w") "proxy PRelu 0 4\n" HALF_REACHED BALANCE("1", "group 2 0 1\n") IN("++") MOVE("w at 0 1")
+   IN("-+") MOVE("w at 0 -1"), "AD's output is not inside the simplex of cells"},
   /* AD's output s (e - 2) is between e - 4 and 2 for slopes s from -1.7844... to 2.7844... */
   {make_e_sides, NULL, E_SIDES("0"), NULL},
   {make_e_sides, NULL, E_SIDES("1"), NULL},

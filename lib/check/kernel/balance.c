@@ -62,31 +62,25 @@ keep_slopes(balance *b, size_t i, const bool *effect)
     }
 }
 
-/* The cell with group g's choice of cell i, and the first ones of all others. */
-static size_t
-first_of(const group *g, size_t i)
-{
-  return i / g->stride % g->n_cells * g->stride;
-}
-
-/* Cell i has at each group's kinks what the first with the same choice has. If it is none of these, it is forgotten. */
+/* Cell i has at each group's kinks what the first cell with the same choice has. If it is none of these, it is forgotten. */
 static void
 require_product(balance *b, size_t i)
 {
   bool asked = false;
-  for (size_t q = 0; q < b->n_groups; q++) {
-    const group *g = &b->of[q];
-    const rational *first = b->slope[first_of(g, i)];
-    asked = asked || first_of(g, i) == i;
+  for (const group *g = b->of; g < b->of + b->n_groups; g++) {
+    size_t first = i / g->stride % g->n_cells * g->stride;
+    asked = asked || first == i;
     for (size_t j = 0; j < g->n; j++) {
       const touch *t = &b->q->p->touched[g->of[j]];
       for (size_t o = 0; o < t->n; o++)
-        require(mpq_equal(&b->slope[i][t->slope + o], &first[t->slope + o]),
+        require(mpq_equal(&b->slope[i][t->slope + o], &b->slope[first][t->slope + o]),
                 "the cells are not one for each choice of the groups' cells");
     }
   }
-  if (!asked)
+  if (!asked) {
     rationals_free(b->slope[i], b->q->p->n_slopes);
+    b->slope[i] = NULL;
+  }
 }
 
 static void
