@@ -127,6 +127,22 @@ make_twice(plain_tape *t)
   st->term[0][2].coef = 0;
 }
 
+/* relu(w0) + the largest of w0 and -w0 */
+static void
+make_with_size(plain_tape *t)
+{
+  make_twice(t);
+  t->step[1].n = 2;
+  t->step[2].n = 1;
+  t->n_steps = 3;
+  plain_step *st = add(t, PLAIN_LARGEST, 1, 2);
+  st->op = 1;
+  st->term[0][0].step = st->term[0][1].step = 1;
+  st = add(t, PLAIN_SUM, 1, 2);
+  st->term[0][0] = (plain_term){1, -1, 2, 0};
+  st->term[0][1].from = 0;
+}
+
 /* relu(w0) + 3 relu(-w0) */
 static void
 make_slant(plain_tape *t)
@@ -693,6 +709,17 @@ make_half_loose(plain_tape *t)
   t->step[5].term[0][0].from = 1;
 }
 
+/* The largest of two copies beside that of 1 twice, which alone counts. */
+static void
+make_one_beside(plain_tape *t)
+{
+  make_half_loose(t);
+  t->step[3].n = 3;
+  t->step[3].term[2][0] = (plain_term){1, -1, -1, 0};
+  for (size_t i = 0; i < 2; i++)
+    t->step[4].term[1][i].from = 2;
+}
+
 /* relu(w0 - w0) + 0 relu(w1) */
 static void
 make_cancelled_alone(plain_tape *t)
@@ -1102,6 +1129,7 @@ static const lined cases[] = {
   {make_other_moves, NULL, WHO("sum", "w c") ONE HULL("1") CELL("1", "+-") MOVE("w at 0 1\nmove c at 0 -1"), "is not AD's output"},
   {make_two, NULL, WHO("sum", "w") RELU("1") "touched 1\n" UP, "the number of touched kinks is 2"},
   {make_two, NULL, WHO("sum", "w") RELU("1") "touched 3\n" UP, "the number of touched kinks is 2"},
+  {make_two, NULL, "wrt w\n", "'loss' is expected"},
   {make_two, NULL, WHO("sum", "w") TWO UP, "'proxy' is expected"},
   {make_two, NULL, WHO("sum", "w") "proxy Abs 0 1\n" TWO UP, "the proxy of kink 0 of Relu is expected"},
   {make_two, NULL, WHO("sum", "w") "proxy Relu 1 1\n" TWO UP, "the proxy of kink 0 of Relu is expected"},
@@ -1584,6 +1612,12 @@ static const lined outside[] = {
   {make_twice, NULL, BOUND V "opposite 1 0\n", "touched kinks in increasing order, each once"},
   {make_twice, NULL, BOUND V "opposite 0 3\n", "touched kinks in increasing order, each once"},
   {make_twice, NULL, BOUND V "opposite 0 1 1\n", "touched kinks in increasing order, each once"},
+  {make_twice, NULL, BOUND V "opposite 0 99999999999999\n", "touched kinks in increasing order, each once"},
+  {make_twice, NULL, BOUND V "opposite 99999999999999 1\n", "touched kinks in increasing order are expected"},
+  {make_with_size, NULL, WHO("sum", "w") RELU("1") "tie ReduceMax first\n" TWO "evidence bound\n" V
+   "tree\nbranch 0\nbranch 1\ndead 2\nu 0 2\nu 1 b 1\nleaf\nbranch 1\nleaf\ndead 2\nu 0 2\nu 1 a 1\n", "not separated"}, /* AD is right, to the right */
+  {make_with_size, NULL, WHO("sum", "w") RELU("4") "tie ReduceMax first\n" TWO "evidence bound\n" V
+   "tree\nbranch 0\nbranch 1\ndead 2\nu 0 2\nu 1 b 1\nleaf\nbranch 1\nleaf\ndead 2\nu 0 2\nu 1 a 1\n", NULL},
   {make_twice, NULL, BOUND V "opposite 3 4\n", "touched kinks in increasing order are expected"},
   {make_twice, NULL, BOUND V "opposite 0 1\nopposite 0 1\n", "touched kinks in increasing order are expected"},
   {make_twice, NULL, BOUND V "opposite 0 1\nopposite 1 2\n", "touched kinks in increasing order are expected"},
@@ -1658,6 +1692,8 @@ static const lined zones[] = {
   {make_relu_first, NULL, ZONE("2", "bifurcation") "switch 1 b\nentry w 0\n", "the derivative by that entry does not change"},
   {make_relu_first, NULL, ZONE("2", "bifurcation") "switch 1 b\nentry w 1\n", NULL},
   {make_half_loose, NULL, ZONE("1", "compensation") "cut 0\n", NULL},
+  {make_one_beside, NULL, ZONE("1", "compensation"), NULL},
+  {make_loose_shares, label_0, ENTROPY_ZONE("1", "compensation") "cut 0\n", NULL},
   {make_cancelled, NULL, ZONE("2", "compensation") "cut 0\ncut 1\n", "touched kink 1 (node 2 '', feature 1, sample 0) has a derivative by a parameter"},
   {make_apart_chain, NULL, ZONE("3", "compensation") "cut 2\n", "the loss has a derivative by the output of touched kink 1"},
   {make_window, NULL, ZONE("1", "compensation") "cut 0\n", "touched kink 0 (node 2 '', feature 0, sample 0) has a derivative by a parameter"},

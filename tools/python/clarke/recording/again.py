@@ -196,7 +196,8 @@ class Again:
         call.result, call.left = result, call.held.now()
 
     def find_given(self, call):
-        call.given = [v for v in map(self.known, tensors((call.args, call.kwargs))) if v is not None]
+        """What was changed in place, as `pad[1, 6:] = True` does, is another value by now, which the call makes."""
+        call.given = [v for v in map(self.known, tensors((call.args, call.kwargs))) if v is not None and not v.stale]
 
     def told(self):
         """The trace knows now what was met by another (repeated.py), of which nothing was changed in place."""
@@ -309,8 +310,11 @@ class Again:
 
     def entering(self, call, made):
         """What the call reads of the step before it, and has other numbers now; of a tensor the first value."""
-        inside = {id(n) for n in self.trace.nodes[slice(*call.nodes)]}
-        read, seen = [*call.given, *(v for n in self.trace.nodes[slice(*call.nodes)] for v in n.reads)], set()
+        inside, read, seen = set(), [*call.given], set()
+        for node in self.trace.nodes[slice(*call.nodes)]:
+            if not node.ours or any(id(v.node) in inside for v in node.reads):  # or else it says what was changed before the call
+                inside.add(id(node))
+                read += node.reads
         for value in read:
             if id(value.of) not in seen and (value.node is None or id(value.node) not in inside):
                 seen.add(id(value.of))

@@ -92,6 +92,7 @@ class Node:
     untouched: bool = False  # it has changed its argument, of which no entry lay on a kink
     derivative: str = ""  # autograd's name of it
     own: object = None  # of the last operator of somebody's Function, where that is a surrogate (surrogates.py)
+    ours: bool = False  # the recorder's: the program has not run it
 
     @property
     def grad_output(self):
@@ -389,7 +390,8 @@ class Trace:
         known, marked = Operator.of(op), any(v.requires_grad for v in of)
         args = tuple(Value(a, None, False, of=a) if isinstance(a, torch.Tensor) else a for a in args)
         out = Value(op(*(a.tensor.detach() if isinstance(a, Value) else a for a in args)), None, marked, born=len(self.kept))
-        out.node = Node(op, known.name, known.aten, args, {}, list(values_in(args)), [out], self.modules[-1] if self.modules else "", source_line(), True, -1)
+        module = self.modules[-1] if self.modules else ""
+        out.node = Node(op, known.name, known.aten, args, {}, list(values_in(args)), [out], module, source_line(), True, -1, ours=True)
         self.nodes.append(out.node)
         return out
 
