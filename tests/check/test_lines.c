@@ -886,6 +886,44 @@ make_reached(plain_tape *t)
   add(t, PLAIN_SUM, 1, 1);
 }
 
+/* relu(w0) + max(w0, -w0) */
+static void
+make_abs_beside(plain_tape *t)
+{
+  make_apart_tie(t);
+  for (size_t f = 1; f < 3; f++)
+    t->step[1].term[f][0] = (plain_term){f == 1 ? 1 : -1, 0, 0, 0};
+  t->step[1].term[1][1].coef = t->step[1].term[2][1].coef = 0;
+}
+
+/* relu(w0 + x) + x exp(x) w0, of two samples, x = 0 and x = 1: the second one's derivative is not rational, and nothing is touched in it. */
+static void
+make_other_sample(plain_tape *t)
+{
+  begin(t);
+  t->batch = 2;
+  t->x[0] = 0;
+  t->x[1] = 1;
+  plain_step *st = &t->step[1];
+  st->n = 2;
+  for (size_t f = 0; f < 2; f++) {
+    st->term[f][0] = (plain_term){1, 0, -1, 0};
+    st->term[f][1] = (plain_term){f == 0, -1, 0, 0};
+  }
+  add(t, PLAIN_EXP, 1, 1)->term[0][0] = (plain_term){1, -1, 0, 0};
+  st = add(t, PLAIN_PRODUCT, 1, 2);
+  st->term[0][0] = (plain_term){1, -1, 0, 0};
+  st->term[0][1] = (plain_term){1, -1, 2, 0};
+  st = add(t, PLAIN_PRODUCT, 1, 2);
+  st->term[0][0] = (plain_term){1, -1, 3, 0};
+  st->term[0][1] = (plain_term){1, -1, 1, 1};
+  add_relu(t, 1);
+  t->step[5].term[0][0] = (plain_term){1, -1, 1, 0};
+  st = add(t, PLAIN_SUM, 1, 2);
+  st->term[0][0] = (plain_term){1, -1, 4, 0};
+  st->term[0][1] = (plain_term){1, -1, 5, 0};
+}
+
 /* p(1 / (1 - relu(w0)) - 1) of PRelu; turned, relu's right side is the flat one, and 1 / (1 + relu(w0)) is read. */
 static void
 make_quotient(plain_tape *t, bool turned)
@@ -1245,6 +1283,8 @@ static const lined cases[] = {
   {make_two, NULL, SUM HULL("1") CELL("-1", "++") MOVE("w add 1"), "a weight is negative"},
   {make_two, NULL, SUM HULL("1") CELL("1", "++") MOVE("w add 1"), NULL},
   {make_two, NULL, SUM HULL("1") CELL("1", "+-") MOVE("w at 0 1\nmove w at 1 -1"), "is not AD's output"},
+  {make_other_sample, NULL, WHO("sum", "w") RELU("1") "touched 1\n" HULL("1") CELL("1", "+") MOVE("w at 0 1"), NULL},
+  {make_other_sample, NULL, WHO("sum", "w") RELU("0") "touched 1\n" HULL("1") CELL("1", "+") MOVE("w at 0 1"), "is not AD's output"},
   /* balance, and simplices, of one cell */
   {make_two, NULL, SUM BALANCE("1", "group 1 0 1\n") PLUS_PLUS, NULL},
   {make_two, NULL, SUM BALANCE("1", "group 1 0\n") PLUS_PLUS, NULL},
@@ -1455,6 +1495,10 @@ static const lined inside[] = {
    IN("+--") MOVE("w at 0 1\nmove w at 1 -1") IN("-+-") MOVE("w at 0 -1\nmove w at 1 1") IN("--+") MOVE("w add -1"), NULL},
   {make_constant, NULL, WHO("sum", "w") RELU("1/3") "touched 3\n" BALANCE("1", "group 2 0 2 1\n"), "each in one group"},
   {make_window, NULL, TIE("mean", BALANCE("1", "group 3 1\n")), "each in one group"},
+  {make_abs_beside, NULL, WHO("sum", "w") RELU("3/2") "tie ReduceMax mean\n" TWO BALANCE("1", "group 2 0 1\n") IN("+a") MOVE("w at 0 1")
+   IN("-b") MOVE("w at 0 -1"), NULL},
+  {make_abs_beside, NULL, WHO("sum", "w") RELU("5/2") "tie ReduceMax mean\n" TWO BALANCE("1", "group 2 0 1\n") IN("+a") MOVE("w at 0 1")
+   IN("-b") MOVE("w at 0 -1"), "AD's output is not inside the simplex of cells"},
   /* The quotient is constant in one cell alone. Beside 0 the derivative is 1 or -1, or 0; AD's is 3/4, or 2, or minus that. */
   {make_quotient_left, NULL, WHO("sum", "w") "proxy PRelu 0 3/2\n" HALF_REACHED BALANCE("1", "group 2 0 1\n") IN("++") MOVE("w at 0 1")
    IN("-+") MOVE("w at 0 -1"), NULL},
