@@ -5880,6 +5880,85 @@ def zones():
         zone(f"zone-softmax{name}", 1 if name else 0, "which is not cut off" if name else "VERIFIED", lines=["zone compensation"],
              model=f"zone-softmax{name}.onnx", data="zone.npz", touched=1)
 
+    zones_of_lines(net)
+    zones_of_functions(net)
+
+
+def zones_of_lines(net):
+    """What a normalization hands back may cancel before its irrational root multiplies it; of a LogSoftmax, where its adjoints sum up to 0."""
+    def either(name, behind, lines=None, **parameters):
+        model = f"zone-{name}.onnx"
+        net(model, [helper.make_node("Relu", ["a"], ["r"], name="rho"), *behind], **parameters)
+        asked = dict(model=model, data="zone-two.npz", touched=2)
+        zone(f"zone-{name}", int(lines is not None), "which is not cut off" if lines else "VERIFIED", lines=["zone compensation"], **asked)
+        if lines:
+            zone(f"zone-{name}-switch", 0, "VERIFIED", lines=["zone bifurcation", *lines, "entry w 0"], **asked)
+
+    batch("zone-two.npz", [[1], [2]])
+    training = dict(name="norm", epsilon=1e-5, training_mode=1)
+    held = dict(g=[1], b=[0], m=[0], v=[1])
+    norm = helper.make_node("BatchNormalization", ["r", "g", "b", "m", "v"], ["n", "m1", "v1"], **training)
+    either("batch", [norm, helper.make_node("Identity", ["n"], ["out"], name="out")], **held)
+    either("batch-apart", [norm, helper.make_node("Mul", ["n", "x"], ["out"], name="out")], ["switch 0 +"], **held)
+    # r, and two constants behind it: entry 0 of the line has back 3 d0 - (d0 + d1 + d2), and more where the constants are not 0.
+    for name, constants, by, lines in [("line", [0, 0], [0, 1, -1], None), ("line-apart", [0, 0], [0, 1, 1], ["switch 0 +"]),
+                                       ("line-spread", [1, 3], [0, 1, -1], ["switch 0 +"])]:
+        either(name, [helper.make_node("Gemm", ["r", "first", "more"], ["c"], name="c"),
+                      helper.make_node("LayerNormalization", ["c", "ones"], ["n"], name="norm", axis=-1, epsilon=2.0),
+                      helper.make_node("MatMul", ["n", "by"], ["out"], name="out")], lines,
+               first=[[1, 0, 0]], more=[0, *constants], ones=[1, 1, 1], by=[[d] for d in by])
+    for name, by, lines in [("log", [0, 1, -1], None), ("log-apart", [0, 1, 0], ["switch 0 +"])]:
+        either(name, [helper.make_node("Gemm", ["r", "first", "more"], ["c"], name="c"),
+                      helper.make_node("LogSoftmax", ["c"], ["n"], name="log", axis=-1), helper.make_node("MatMul", ["n", "by"], ["out"], name="out")],
+               lines, first=[[1, 0, 0]], more=[0, 1, 2], by=[[d] for d in by])
+
+
+def zones_of_functions(net):
+    """Two slopes less one another, of functions of relu(a) + b: they cancel where they are known to be rational and equal."""
+    def known(function, b, holds):
+        name = f"zone-{function.lower()}-{b[0]}{b[1]}"
+        net(name + ".onnx", [helper.make_node("Relu", ["a"], ["r"], name="rho"), helper.make_node("Gemm", ["r", "twice", "b"], ["c"], name="c"),
+                             helper.make_node(function, ["c"], ["f"], name="f"), helper.make_node("MatMul", ["f", "by"], ["out"], name="out")],
+            twice=[[1, 1]], b=b, by=[[1], [-1]])
+        zone(name, int(not holds), "VERIFIED" if holds else "which is not cut off", lines=["zone compensation"], model=name + ".onnx",
+             data="zone.npz", touched=1)
+
+    for function in ("Exp", "Softplus", "Sin", "Cos"):
+        known(function, [0, 0], True)
+        known(function, [1, 1], False)
+        known(function, [0, 1], False)
+    for b, holds in ([1, 1], True), ([1, 0], False):
+        known("Atan", b, holds)
+    known("Erf", [0, 0], False)
+    # Outputs r, -r and exp(x - 1), of which only a sample with r = 0 must have rational ones.
+    net("zone-beside.onnx", [helper.make_node("Add", ["x", "less"], ["o"], name="o"), helper.make_node("Sum", ["a", "o"], ["s"], name="s"),
+                             helper.make_node("Relu", ["s"], ["r"], name="rho"), helper.make_node("Exp", ["o"], ["e"], name="e"),
+                             helper.make_node("Concat", ["r", "e"], ["c"], name="c", axis=1), helper.make_node("MatMul", ["c", "u"], ["out"], name="out")],
+        out=3, less=[-1], u=[[1, -1, 0], [0, 0, 1]])
+    for name, x in [("", [1, 2]), ("-both", [1, 1])]:
+        batch(f"zone-beside{name}.npz", [[number] for number in x], np.asarray([2, 2]))
+        zone(f"zone-beside{name}", 0, "VERIFIED", lines=["zone compensation"], model="zone-beside.onnx", data=f"zone-beside{name}.npz",
+             touched=x.count(1), loss="ce")
+
+
+def irrational_rows():
+    """relu(b) - relu(-b) + relu(q), or + max(q, -q), q the second channel of a BatchNormalization: its derivative by x's weight has a root for a
+    factor, that by its shift has none. Nothing of b's tree depends on it."""
+    tree = "tree\nbranch 0\nbranch 1\ndead 2\nu 0 1\nu 1 1\nleaf\nbranch 1\nleaf\ndead 2\nu 0 1\nu 1 1"
+    largest = [helper.make_node("MatMul", ["n", "signs"], ["t"], name="t"), helper.make_node("Reshape", ["t", "shape"], ["l"], name="l"),
+               helper.make_node("MaxPool", ["l"], ["p"], name="pool", kernel_shape=[2]), helper.make_node("Flatten", ["p"], ["f"], name="f"),
+               helper.make_node("Add", ["o", "f"], ["out"], name="out")]
+    for name, last, more, of_q in [("", [helper.make_node("Identity", ["o"], ["out"], name="out")], {}, 1), ("-window", largest, {"signs": [[0, 0], [1, -1]]}, 0)]:
+        save(f"rooted-beside{name}.onnx", [
+            helper.make_node("MatMul", ["x", "w"], ["h"], name="h"), helper.make_node("BatchNormalization", ["h", "g", "b", "m", "v"], ["n"], name="n", epsilon=1.0),
+            helper.make_node("MatMul", ["n", "sides"], ["s"], name="s"), helper.make_node("Relu", ["s"], ["r"], name="rho"),
+            helper.make_node("MatMul", ["r", "by"], ["o"], name="o"), *last], ["N", 1], ["N", 1],
+            {"w": [[0, 0]], "g": [0, 1], "b": [0, 0], "m": [0, 0], "v": [1, 2], "sides": [[1, -1, 0][:2 + of_q], [0, 0, 1][:2 + of_q]],
+             "by": [[1], [-1], [1]][:2 + of_q], **more}, integers={} if of_q else {"shape": [0, 1, 2]})
+        for end, status, reason, v in [("", 0, "VERIFIED", "v b 0 -1"), ("-moved", 1, "moves along v", "v b 0 -1\nv b 1 1")]:
+            case(f"rooted-beside{name}{end}", status, reason, verdict="not-in-clarke", model=f"rooted-beside{name}.onnx", data="zone.npz", touched=3,
+                 proxies=["Relu 0 0"], tie=None if of_q else "first", wrt="b w", evidence=f"evidence separator\n{v}\n{tree}")
+
 
 def main():
     os.makedirs(DATA, exist_ok=True)
@@ -5892,7 +5971,7 @@ def main():
                  long_lists, orders, bounds, simplices, balances, layers, exact_layers, trained, wide, global_maxima, refusals, words, fan,
                  negated, own_losses, clamped, inputs, single_runs, records, extremes, sorts, expanded,
                   recurrent, needs, chains, lifted_constants, masked, values_that_are_shown, compared, jumping, padded, averaged, sums_of_products, dropped,
-                  statistics, declarations, weights_of_nodes, zones]:
+                  statistics, declarations, weights_of_nodes, zones, irrational_rows]:
         make()
     operators()
     graphs_as_operators()
