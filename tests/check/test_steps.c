@@ -1625,6 +1625,7 @@ take_row(void *of)
   touch t = {.step = one->step, .entry = one->entry, .from = one->step, .n = 1, .at = (size_t *)&one->entry};
   w.p.touched = &t;
   kink_row_and_factor(&w.p, c.slope, &c, 0, 0, 0, &by);
+  ck_assert(mpq_equal(&value_at(&w.p, 1, 3)->lo, &plus_one) && mpq_equal(&value_at(&w.p, 1, 3)->hi, &plus_one)); /* thirds */
   for (size_t i = 0; i < 2; i++) {
     const rational *g = &w.net.gradient[i];
     ck_assert(mpz_cmp_ui(mpq_denref(g), 2) < 0);

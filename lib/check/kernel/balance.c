@@ -16,8 +16,7 @@
 
 /* Kinks whose cells are chosen apart from those of other groups. */
 typedef struct {
-  size_t n_cells, n, *of;
-  size_t stride; /* so many cells follow one another with one choice */
+  size_t n_cells, n, *of, stride; /* stride: so many cells follow one another with one choice */
 } group;
 
 typedef struct {
