@@ -987,6 +987,33 @@ make_other_sample(plain_tape *t)
   st->term[0][1] = (plain_term){1, -1, 5, 0};
 }
 
+/* (1 - x) exp(x w0 + 1) + x w0 + relu(w1), of two samples, x = 0 and x = 1: what is not rational in the first one is multiplied by 0. */
+static void
+make_by_samples(plain_tape *t)
+{
+  begin(t);
+  t->batch = 2;
+  t->x[0] = 0;
+  t->x[1] = 1;
+  plain_step *st = &t->step[1];
+  st->term[0][1].coef = 0;
+  st->term[1][0] = (plain_term){1, 1, -1, 0};
+  st->term[1][1].coef = 0;
+  st->term[2][0] = (plain_term){1, -1, -1, 0};
+  st->term[2][1] = (plain_term){-1, -1, 0, 0};
+  st = add(t, PLAIN_SUM, 1, 2);
+  st->term[0][1] = (plain_term){1, -1, -1, 0};
+  add(t, PLAIN_EXP, 1, 1);
+  st = add(t, PLAIN_PRODUCT, 1, 2);
+  st->term[0][0] = (plain_term){1, -1, 3, 0};
+  st->term[0][1] = (plain_term){1, -1, 1, 2};
+  add_relu(t, 1);
+  t->step[5].term[0][0] = (plain_term){1, -1, 1, 1};
+  st = add(t, PLAIN_SUM, 1, 3);
+  for (size_t i = 0; i < 3; i++)
+    st->term[0][i] = (plain_term){1, -1, i == 0 ? 4 : i == 1 ? 1 : 5, 0};
+}
+
 /* p(1 / (1 - relu(w0)) - 1) of PRelu; turned, relu's right side is the flat one, and 1 / (1 + relu(w0)) is read. */
 static void
 make_quotient(plain_tape *t, bool turned)
@@ -1346,6 +1373,8 @@ static const lined cases[] = {
   {make_two, NULL, SUM HULL("1") CELL("-1", "++") MOVE("w add 1"), "a weight is negative"},
   {make_two, NULL, SUM HULL("1") CELL("1", "++") MOVE("w add 1"), NULL},
   {make_two, NULL, SUM HULL("1") CELL("1", "+-") MOVE("w at 0 1\nmove w at 1 -1"), "is not AD's output"},
+  {make_by_samples, NULL, WHO("sum", "w") RELU("1") TWO HULL("1") CELL("1", "++") MOVE("w at 1 1"), NULL},
+  {make_by_samples, NULL, WHO("sum", "w") RELU("1") TWO HULL("1") CELL("1", "--") MOVE("w at 1 -1"), "is not AD's output"},
   {make_other_sample, NULL, WHO("sum", "w") RELU("1") "touched 1\n" HULL("1") CELL("1", "+") MOVE("w at 0 1"), NULL},
   {make_other_sample, NULL, WHO("sum", "w") RELU("0") "touched 1\n" HULL("1") CELL("1", "+") MOVE("w at 0 1"), "is not AD's output"},
   /* balance, and simplices, of one cell */
