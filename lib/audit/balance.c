@@ -361,7 +361,7 @@ is_followed(const search *b)
     if (b->split[k] && b->q->replay->touch[k].step < first)
       first = b->q->replay->touch[k].step;
   for (size_t i = 0; i < g->n_steps; i++)
-    if ((i > first && couples && g->steps[i].kind == CLARKE_NORMALIZE) || (g->steps[i].kind == CLARKE_SOFTMAX && g->steps[i].log))
+    if (i > first && couples && g->steps[i].kind == CLARKE_NORMALIZE)
       return false;
   return true;
 }

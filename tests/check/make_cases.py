@@ -2139,8 +2139,11 @@ def bounds_behind(base, tree, dead):
               [helper.make_node("Softmax", ["s"], ["t"], "sigma", axis=1), helper.make_node("MatMul", ["t", "u"], ["o"], "last")], more=dict(u=[[1], [0]]))
     case("bound-softmax-two", 0, "VERIFIED", evidence=tree, **{**base, "model": "bound-softmax-two.onnx"})
     case("bound-softmax-two-side", 1, "not separated", evidence=tree.replace("1 -1", "1 1"), **{**base, "model": "bound-softmax-two.onnx"})
-    bound_net("bound-log-softmax", PATCHES, np.hstack([column(WEIGHTS), column([0] * 8)]), [helper.make_node("LogSoftmax", ["s"], ["o"], "sigma", axis=1)])
-    case("bound-log-softmax", 2, "adjoints behind a LogSoftmax", evidence=tree, **{**base, "model": "bound-log-softmax.onnx"})
+    # The logarithm of the first of two, 1/2 each, has the derivative 1/2 by s.
+    bound_net("bound-log-softmax", PATCHES, np.hstack([column(WEIGHTS), column([0] * 8)]),
+              [helper.make_node("LogSoftmax", ["s"], ["t"], "sigma", axis=1), helper.make_node("MatMul", ["t", "u"], ["o"], "last")], more=dict(u=[[1], [0]]))
+    case("bound-log-softmax", 0, "VERIFIED", evidence=tree, **{**base, "model": "bound-log-softmax.onnx"})
+    case("bound-log-softmax-side", 1, "not separated", evidence=tree.replace("1 -1", "1 1"), **{**base, "model": "bound-log-softmax.onnx"})
 
 
 def bounds_of_one_function():

@@ -363,7 +363,22 @@ OWN = {
     "sum-of-column-and-row": (X, (3, 3), lambda x, w: (lambda h: (h[:, :1] - h[:, 1]).relu())(x @ w)),
     "larger-of-column-and-row": (X, (3, 3), lambda x, w: (lambda h: torch.maximum(h[:, :1], 1.5 * h[:, 1] + 1))(x @ w)),
 }
+PLACED = torch.tensor([[0, 1], [2, 2], [1, 4]])
+OWN |= {
+    "embedding-largest-norm": (PLACED, (5, 3), lambda x, w: F.embedding(x, w, max_norm=1.0)),
+    "embedding-largest-norm-twice": (PLACED, (10, 3), lambda x, w: F.embedding(x, w, max_norm=1.0) + F.embedding(x + 5, w, max_norm=1.0, norm_type=1.0).relu()),
+    "embedding-norm-of-none": (PLACED, (5, 3), lambda x, w: F.embedding(x, w, max_norm=99.0) @ w.mT),
+    "embedding-norm-then-read": (PLACED, (5, 3), lambda x, w: F.embedding(x, w, max_norm=0.5) @ w.mT),
+    "embedding-by-frequency": (PLACED, (5, 3), lambda x, w: F.embedding(x, w, scale_grad_by_freq=True)),
+    "embedding-by-frequency-padded": (PLACED, (5, 3), lambda x, w: F.embedding(x, w, padding_idx=1, scale_grad_by_freq=True)),
+    "embedding-sparse": (PLACED, (5, 3), lambda x, w: F.embedding(x, w, max_norm=1.0, sparse=True)),
+    "bag-sparse": (PLACED, (5, 3), lambda x, w: F.embedding_bag(x, w, max_norm=1.0, mode="sum", sparse=True)),
+    "bag-largest": (PLACED, (5, 3), lambda x, w: F.embedding_bag(x, w, mode="max", padding_idx=4)),
+    "bag-largest-norm": (PLACED, (5, 3), lambda x, w: F.embedding_bag(x, w, max_norm=1.0, mode="max")),
+    "bag-largest-of-some": (PLACED.reshape(-1), (5, 3), lambda x, w: F.embedding_bag(x, w, torch.tensor([0, 0, 4]), mode="max")),
+}
 OWN_REFUSED = {
+    "embedding-read-before": ("a view of a tensor that was changed in place is read", PLACED, (5, 3), lambda x, w: w.sum() + F.embedding(x, w, max_norm=0.1)),
     "negated-transposed": ("of a negated one, negate what is computed with it", LINES, (2, 4, 3), lambda x, w: F.conv_transpose1d(x, -w)),
     "negated-scale": ("negate what is computed with it", X, (3,), lambda x, w: F.layer_norm(x, (3,), -w)),
     "negated-batch-norm": ("negate what is computed with it", X, (3,), lambda x, w: F.batch_norm(x, None, None, -w, w, True)),
@@ -408,6 +423,8 @@ DECIDED = {
     "softshrink: w + 1/2 has 1": ([0.5], lambda x, w: (F.softshrink(x * w) + (x * w).clamp(max=0.5)).sum(), "in-bouligand"),
     "fmax: the first": ([1.0, 1.0], lambda x, w: torch.fmax((x * w)[:1], (x * w)[1:]).sum(), "in-bouligand"),
     "fmax and fmin: their sum": ([1.0, 1.0], lambda x, w: (torch.fmax((x * w)[:1], (x * w)[1:]) + torch.fmin((x * w)[:1], (x * w)[1:])).sum(), "not-in-clarke"),
+    "bags: the first of the largest": ([1.0, 1.0], lambda x, w: F.embedding_bag(torch.tensor([[0, 1]]), (x * w)[:, None], mode="max").sum(), "in-bouligand"),
+    "bags: the first and the last": ([1.0, 1.0], lambda x, w: (lambda t: F.embedding_bag(torch.tensor([[0, 1]]), t, mode="max") - F.embedding_bag(torch.tensor([[1, 0]]), t, mode="max"))((x * w)[:, None]).sum(), "not-in-clarke"),
     "largest size: halves": ([1.0, -1.0], lambda x, w: (x * w).norm(float("inf")), "in-clarke"),
     "clamp by a tensor: x has it": ([1.0, 1.0], lambda x, w: torch.clamp((x * w)[:1], min=(x * w)[1:]).sum(), "in-bouligand"),
     "kthvalue: the one that was taken": ([1.0, 1.0, 2.0], lambda x, w: (x * w).kthvalue(2)[0], "in-bouligand"),
@@ -516,6 +533,16 @@ def refuted(folder):
     return None if (answer.answer == "refuted") == wrong else f"{answer.answer}, and PyTorch's derivative of x / 2 is {own.grad.item()}"
 
 
+def bags_by_frequency(folder):
+    """PyTorch 2.13 divides the gradients of a bag's rows by how often other rows are read: row 4, which is read once, has half of its gradient."""
+    run, table = os.path.join(folder, "run"), (lambda x, w: F.embedding_bag(x, w, scale_grad_by_freq=True, mode="sum"))
+    step(run, (PLACED, (5, 3), table), torch.float32)
+    answer, own = clarke.audit(run), torch.ones(5, 1, requires_grad=True)
+    table(PLACED, own).sum().backward()
+    wrong = own.grad.reshape(-1).tolist() != [1, 1, 1, 0, 1]
+    return None if (answer.answer == "refuted") == wrong else f"{answer.answer}, and PyTorch's derivative is {own.grad.tolist()}"
+
+
 def told(folder, says, f):
     run = os.path.join(folder, "run")
     step(run, f, torch.float32)
@@ -526,7 +553,7 @@ def told(folder, says, f):
 def main():
     failed, wanted = 0, sys.argv[3:]
     cases = [(n, lambda folder, f=f, n=n: right(folder, f, n not in OPEN)) for n, f in RIGHT.items()]
-    cases += [("ldexp-below-0", refuted)]
+    cases += [("ldexp-below-0", refuted), ("bags-by-frequency", bags_by_frequency)]
     cases += [(n, lambda folder, f=f: right(folder, f)) for n, f in OWN.items()]
     cases += [(n, lambda folder, says=says, f=f: refused(folder, says, f)) for n, (says, f) in REFUSED.items()]
     cases += [(n, lambda folder, says=says, f=tuple(f): refused(folder, says, f)) for n, (says, *f) in OWN_REFUSED.items()]

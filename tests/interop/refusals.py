@@ -453,8 +453,21 @@ layer("a negated weight", lambda m: (weight(m), setattr(m, "s", nn.Parameter(tor
 layer("eps in float64", lambda m: setattr(m, "w", nn.Parameter(torch.ones(3).double())), lambda m, x: F.layer_norm(x.double(), (3,), m.w))
 layer("statistics of nobody", weight, lambda m, x: F.batch_norm(x @ m.w, torch.zeros(5), torch.ones(5)))
 layer("scattered with a reduction", weight, lambda m, x: x.scatter(1, torch.zeros(4, 2, dtype=torch.long), x[:, :2], reduce="add") @ m.w)
-layer("rows by frequency", lambda m: setattr(m, "table", nn.Embedding(4, 2, scale_grad_by_freq=True)), lambda m, x: F.embedding(x, m.table.weight, scale_grad_by_freq=True), x=PLACES)
-layer("the largest of a bag", lambda m: setattr(m, "table", nn.Embedding(4, 2)), lambda m, x: F.embedding_bag(x, m.table.weight, mode="max"), x=PLACES)
+
+
+def aligned(labels, frames=2, scale=1.0):
+    """A loss of alignments, of as many samples as labels; of two letters beside the blank."""
+    def loss(m, x):
+        logs = (x.mean() * m.w[0, :3] - scale * torch.tensor([0.0, 1, 1])).expand(2, len(labels), 3).log_softmax(-1)
+        lengths = torch.full((len(labels),), frames), torch.tensor([len(y) for y in labels])
+        return F.ctc_loss(logs, torch.tensor(sum(labels, []), dtype=torch.long), *lengths, zero_infinity=True)
+    return loss
+
+
+layer("a label with the blank", weight, aligned([[0]]))
+layer("labels without an alignment", weight, aligned([[1, 1]]))
+layer("a loss too large", weight, aligned([[1, 2], []], scale=2.5e38))
+layer("a label without frames", weight, aligned([[], []], frames=0))
 
 # ---- Surrogates
 

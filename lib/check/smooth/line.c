@@ -290,26 +290,29 @@ normalize_row(const jacobian *j, size_t s, size_t e, bool rootless)
 }
 
 /* y_e ([e = i] - y_i), the derivative of entry e by what entry i reads, which is rational where the line's entries are: where
- * all are equal. Nothing comes from an entry that is alone in its line: it is always 1. That of the logarithm is never rational,
- * and not known otherwise. */
+ * all are equal. Nothing comes from an entry that is alone in its line: it is always 1. That of the logarithm is [e = i] - y_i, never
+ * rational: [0, 1] says so where only exact ones count. */
 static void
 softmax_row(const jacobian *j, size_t s, size_t e)
 {
   const step *st = &j->p->net->steps[s];
-  expect(!st->log || j->exact, "adjoints behind a LogSoftmax");
+  interval *share = st->log && !j->exact && st->length > 1 ? softmax_line(j->p, st, e, false) : NULL;
   for (size_t i = 0; st->length > 1 && i < st->length; i++) {
     size_t at = line_entry(j->p, st, e, i);
     INTERVAL(by);
-    if (at == e || st->log)
+    if (st->log && j->exact)
       mpq_set(&by.hi, &plus_one);
-    if (at == e && !st->log)
-      mpq_set(&by.lo, &plus_one);
-    if (!st->log) {
-      interval_add(&by, value_at(j->p, s, at), &minus_one);
-      interval_mul(&by, &by, value_at(j->p, s, e));
+    else {
+      if (at == e)
+        interval_set(&by, &plus_one, &plus_one);
+      interval_add(&by, st->log ? &share[i] : value_at(j->p, s, at), &minus_one);
+      if (!st->log)
+        interval_mul(&by, &by, value_at(j->p, s, e));
     }
     hand_on(j, s, e, at, read_by(j->p, st, at), &by);
   }
+  if (share != NULL)
+    intervals_free(share, st->length);
 }
 
 void

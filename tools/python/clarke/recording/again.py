@@ -23,7 +23,7 @@ from ..tracing import replay
 from ..graph.graph import ancestors
 from ..tracing.held import Held, Surroundings, without_autocast
 from ..refused import Refused
-from ..tracing.dispatched import Operator, place, version, written
+from ..tracing.dispatched import RENORM, Operator, place, version, written
 
 # By which part of itself an entry is moved. The next smaller is tried where a branch of Python's may lie between: of the last one, two
 # bits of a float32 are left. Where a type has fewer, moves are of FEWEST of its units.
@@ -133,6 +133,8 @@ class Written(TorchDispatchMode):
 
     def __torch_dispatch__(self, op, types, args=(), kwargs=None):
         kwargs = kwargs or {}
+        if op is RENORM and args[0].untyped_storage().data_ptr() in self.storages:
+            return args[0]  # what is moved is what was read, behind it
         for t in written(Operator.of(op), args, kwargs):
             if t.layout == torch.strided and t.untyped_storage().data_ptr() in self.storages:
                 self.keep(t)

@@ -67,6 +67,8 @@ class Operator:
 
 # The running statistics: their schemas do not say that they write to them.
 UNSAID = {torch.ops.aten.native_batch_norm.default, torch.ops.aten.cudnn_batch_norm.default, torch.ops.aten.miopen_batch_norm.default}
+RENORM = torch.ops.aten.embedding_renorm_.default  # rows of a table, in place, to a largest norm: max_norm
+READ_ROWS = {"embedding", "_embedding_bag", "_embedding_bag_forward_only"}
 SHAPES_ALONE = {"is_same_size", "size", "sym_size", "stride", "sym_stride", "numel", "sym_numel", "storage_offset", "sym_storage_offset", "dim",
                 "_scaled_dot_product_flash_attention", "_scaled_dot_product_cudnn_attention"}
 
@@ -293,6 +295,7 @@ class Trace:
         self.drawn = {}  # generators that operators were given, by identity, each with its state before
         self.homes = {}  # by a parameter's identity: its place when the block began
         self.overwritten = set()  # the parameters' storages that were written to before the backward pass
+        self.renewed = set()  # those whose rows were scaled to a largest norm before anything had read them
 
     # ---- Values
 
@@ -476,7 +479,23 @@ class Trace:
             return {key: self.read_in(item, reads) for key, item in tree.items()}
         return tree
 
+    def renews(self, table, places, *norm):
+        """Does it give a parameter's rows other numbers before anything has read these, or none? The step is that of the parameter as it is then."""
+        storage = table.untyped_storage().data_ptr()
+        if storage not in self.parameters:
+            return False
+        new = (RENORM(table.detach().clone(), places, *norm) != table).any(-1).nonzero().reshape(-1)
+        readers = [n for n in self.nodes if n.name != "detach" and any(v.place[:1] == (storage,) for v in n.reads)]
+        if len(new) and any(n.name not in READ_ROWS or bool(torch.isin(n.args[1].tensor, new).any()) for n in readers):
+            return False
+        for value, *_ in self.places.get(storage, ()):
+            value.version = None
+        self.renewed.update([storage] if len(new) else [])
+        return True
+
     def forward(self, op, args, kwargs):
+        if op is RENORM and self.renews(*args):
+            return op(*args)
         about = self.before(op, args, kwargs)
         self.calling = op
         out = op(*args, **kwargs)
