@@ -468,25 +468,25 @@ typedef struct {
 
 /* AD's slopes up to spot k's step, but for that spot's side; behind it those of a cell. */
 static void
-switched(const scene *s, const int *cell, size_t k, int to, double *gradient)
+switched(const scene *s, const int *behind, size_t k, int to, double *gradient)
 {
   int side[MOST_SPOTS];
 
   for (size_t i = 0; i < MOST_SPOTS; i++)
-    side[i] = i < s->truth.n_spots && s->truth.spot[i].step > s->truth.spot[k].step ? cell[i] : -1;
+    side[i] = i < s->truth.n_spots && s->truth.spot[i].step > s->truth.spot[k].step ? behind[i] : -1;
   side[k] = to;
   truth_gradient(&s->truth, side, gradient);
 }
 
 /* What one side of spot k has over another, in the loss's gradient. Does it count in any of the cells? */
 static bool
-switched_row(const scene *s, int (*cell)[MOST_SPOTS], size_t cells, size_t k, int to, int from, double *row)
+switched_row(const scene *s, int (*sides)[MOST_SPOTS], size_t cells, size_t k, int to, int from, double *row)
 {
   double one[TAPE_WEIGHTS], other[TAPE_WEIGHTS];
 
   for (size_t c = 0; c < cells; c++) {
-    switched(s, cell[c], k, to, one);
-    switched(s, cell[c], k, from, other);
+    switched(s, sides[c], k, to, one);
+    switched(s, sides[c], k, from, other);
     less(one, other, row);
     if (row[0] != 0 || row[1] != 0 || row[2] != 0)
       return true;
