@@ -330,7 +330,7 @@ put_tree(clarke_tree *t, const joining *w)
 
 /* --- all of it ------------------------------------------------------------------------------- */
 
-/* From the first touched kink on: adjoints are bounded through all steps but these. */
+/* From the first touched kink on: adjoints are bounded through all steps but normalizations. */
 static clarke_status
 is_followed(bool *followed, const clarke_question *q, clarke_error *err)
 {
@@ -342,8 +342,7 @@ is_followed(bool *followed, const clarke_question *q, clarke_error *err)
   clarke_reverse_carriers(carries, q->g, CLARKE_NONE);
   *followed = true;
   for (size_t i = q->replay->touch[0].step; i < q->g->n_steps && *followed; i++)
-    *followed = !carries[q->g->steps[i].out] ||
-                (q->g->steps[i].kind != CLARKE_NORMALIZE && (q->g->steps[i].kind != CLARKE_SOFTMAX || !q->g->steps[i].log));
+    *followed = !carries[q->g->steps[i].out] || q->g->steps[i].kind != CLARKE_NORMALIZE;
   free(carries);
   return CLARKE_OK;
 }

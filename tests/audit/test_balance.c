@@ -43,6 +43,32 @@ START_TEST(weights_are_irrational)
 }
 END_TEST
 
+/* log softmax(|w|, 0), of which the first, at w = 0: relu(w) + relu(-w) has the derivatives 1 and -1 nearby, and AD says 0. */
+START_TEST(behind_a_log_softmax)
+{
+  asked a;
+
+  asked_begin(&a, 1, 1, NUMBERS(1));
+  weight(&a, "w", SHAPE(1, 1,), NUMBERS(0));
+  weight(&a, "u", SHAPE(1, 2,), NUMBERS(1, 0));
+  weight(&a, "c", SHAPE(2, 1,), NUMBERS(1, 0));
+  node(&a, "MatMul", "x,w", "v");
+  node(&a, "Neg", "v", "n");
+  node(&a, "Relu", "v", "r");
+  node(&a, "Relu", "n", "l");
+  node(&a, "Add", "r,l", "s");
+  node(&a, "MatMul", "s,u", "t");
+  node(&a, "LogSoftmax", "t", "p");
+  node(&a, "MatMul", "p,c", "out");
+  a.profile = "Relu 0 0\n";
+  a.wrt = "w";
+  ask(&a, "out");
+  verdict_is(&a, CLARKE_IN_CLARKE);
+  ck_assert(a.audit.evidence == CLARKE_EVIDENCE_BALANCE && a.audit.n_cells == 2);
+  asked_end(&a);
+}
+END_TEST
+
 /* Two such parameters: 0 is between opposite corners of a square, so that each group has weights of its own. */
 START_TEST(groups_have_own_weights)
 {
@@ -144,6 +170,7 @@ main(void)
   TCase *tests = tests_of("balance");
 
   tcase_add_test(tests, weights_are_irrational);
+  tcase_add_test(tests, behind_a_log_softmax);
   tcase_add_test(tests, groups_have_own_weights);
   tcase_add_test(tests, cells_are_chosen);
   tcase_add_test(tests, gradients_are_subtracted);

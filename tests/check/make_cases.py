@@ -1169,6 +1169,29 @@ def wide():
     case("wide-first", 0, "VERIFIED", evidence=AD.replace("move w at 0 -1", "move b at 0 1"), **{**base, "verdict": "in-bouligand", "tie": "tie GlobalMaxPool first"})
 
 
+def routed():
+    """The row of a table that the largest of three numbers names, less its negative, by two ReLUs: of a row that is 0 AD says 0, and the slope is 1.
+    Places are constants where no two numbers are equal, and the row is known; where two are, there is no answer."""
+    def model(name, *nodes):
+        save(name, [helper.make_node("MatMul", ["x", "w"], ["h"]), *nodes, helper.make_node("Relu", ["r"], ["a"], "up"), helper.make_node("Neg", ["r"], ["m"]),
+                    helper.make_node("Relu", ["m"], ["b"], "down"), helper.make_node("Sub", ["a", "b"], ["out"])], ["N", 3], None, dict(w=np.eye(3), t=[[1], [0], [2]]))
+    least = [helper.make_node("ArgMin", ["h"], ["i"], axis=1, select_last_index=1), helper.make_node("Constant", [], ["n"], value=numpy_helper.from_array(np.int64(3))),
+             helper.make_node("Constant", [], ["v"], value=numpy_helper.from_array(np.float32([0, 1]))), helper.make_node("OneHot", ["i", "n", "v"], ["o"]),
+             helper.make_node("Constant", [], ["one"], value=numpy_helper.from_array(np.int64([1]))), helper.make_node("Squeeze", ["o", "one"], ["p"]),
+             helper.make_node("MatMul", ["p", "t"], ["r"])]
+    model("routed.onnx", helper.make_node("ArgMax", ["h"], ["i"], axis=1, keepdims=0), helper.make_node("Gather", ["t", "i"], ["r"]))
+    model("routed-least.onnx", *least)
+    batch("routed.npz", [[0, 3, 1], [5, 1, 2]])
+    batch("routed-least.npz", [[0, -3, 1], [-5, 1, 2]])
+    batch("routed-equal.npz", [[0, 3, 1], [5, 5, 2]])
+    tree = "evidence separator\nv t 1 -1\ntree\nbranch 0\nbranch 1\ndead 2\nu 0 1\nu 1 1\nleaf\nbranch 1\nleaf\ndead 2\nu 0 1\nu 1 1"
+    base = dict(verdict="not-in-clarke", touched=2, proxies=["Relu 0 0"])
+    for name, row in [("routed", "routed"), ("routed-least", "routed-least")]:
+        case(name, 0, "VERIFIED", model=row + ".onnx", data=row + ".npz", evidence=tree, **base)
+        case(name + "-other", 1, "separated", model=row + ".onnx", data=row + ".npz", evidence=tree.replace("v t 1", "v t 2"), **base)
+    case("routed-equal", 2, "is where the function jumps", model="routed.onnx", data="routed-equal.npz", evidence=tree, **base)
+
+
 def global_maxima():
     """GlobalMaxPool behind a convolution by 0: w x + b, tied, with the options of the image's numbers; and behind
     normalizations, which keep what is one function."""
@@ -1792,16 +1815,27 @@ def operators():
                           node("Resize", ["y", "", "", "n"], ["z"], axes=[2, 3], mode="linear", coordinate_transformation_mode="align_corners"), node("Mul", ["z", "w"], ["out"])],
                          [2, 2, 3], 2, dict(w=dyadic(2, 3, 5)), 19),
     }
+    transforms = lambda: {  # noqa: E731
+        "quarters": ([node("Mul", ["x", "w"], ["y"]), node("DFT", ["y"], ["z"], axis=1), node("Relu", ["z"], ["out"])], [4, 2], 2, dict(w=dyadic(4, 2)), 17),
+        "spectrum": ([node("Mul", ["x", "w"], ["y"]), constant("hop", numpy_helper.from_array(np.int64(2))), node("STFT", ["y", "hop", "u"], ["z"]), node("Relu", ["z"], ["out"])],
+                     [9, 1], 2, dict(w=dyadic(9, 1), u=dyadic(5)), 17),
+        "determinants": ([node("Mul", ["x", "w"], ["y"]), node("Det", ["y"], ["z"]), node("Relu", ["z"], ["out"])], [2, 3, 3], 2, dict(w=dyadic(3, 3)), 17),
+        "deviations": ([node("MeanVarianceNormalization", ["x"], ["y"], axes=[2, 3]), node("Mul", ["y", "w"], ["out"])], [2, 2, 3], 2, dict(w=dyadic(2, 1, 1)), 17),
+        "named-places": ([node("MatMul", ["x", "w"], ["h"]), node("ArgMin", ["h"], ["i"], axis=-1), node("Squeeze", ["i", "last"], ["j"]), node("Gather", ["t", "j"], ["out"], axis=1)],
+                         [2, 3], 1, dict(w=dyadic(3, 4), t=dyadic(1, 4)), 17),
+    }
     # More are drawn when the first are done, which so stay what they were.
     for name, (nodes, shape, samples, parameters, opset) in chain(cases.items(), later(more), later(last), later(after), later(newest),
                                                                   later(gated), later(moved), later(single), later(larger), later(inside),
                                                                   later(resized), later(bent), later(extreme), later(between), later(repeated), later(whole),
                                                                   later(several), later(again), later(scaled), later(placed), later(ranged),
-                                                                  later(computed), later(spatial), later(infinite), later(decided), later(rows), later(standardized), later(sums), later(made), later(drops), later(fresh), later(stretched)):
+                                                                  later(computed), later(spatial), later(infinite), later(decided), later(rows), later(standardized), later(sums), later(made), later(drops), later(fresh), later(stretched), later(transforms)):
         if name == "parts":
             nodes.insert(0, constant("two", ints(2)))
         if name == "rows-of-each":
             nodes.insert(0, nodes.pop(7))
+        if name == "named-places":
+            nodes.insert(0, constant("last", ints(2)))
         if name == "made-lstm":
             nodes.insert(0, constant("nought", ints(0)))
         if name == "alike":
@@ -1954,7 +1988,7 @@ def graphs_in_nodes():
 
 
 OPERATORS = []
-ROUNDED = ["smooth", "softmax-old", "hardswish", "norm-root", "layer", "instance", "group", "trained", "trained-rows",
+ROUNDED = ["spectrum", "deviations", "smooth", "softmax-old", "hardswish", "norm-root", "layer", "instance", "group", "trained", "trained-rows",
            "layer-exact", "functions", "quotients", "divided", "elus", "between", "between-line", "lstm", "gru", "rnn", "masked", "counted", "written-out", "minus-infinity", "standardized",
            "made-norms", "made-lstm", "made-gru", "root-mean", "last-state"]
 
@@ -2139,8 +2173,11 @@ def bounds_behind(base, tree, dead):
               [helper.make_node("Softmax", ["s"], ["t"], "sigma", axis=1), helper.make_node("MatMul", ["t", "u"], ["o"], "last")], more=dict(u=[[1], [0]]))
     case("bound-softmax-two", 0, "VERIFIED", evidence=tree, **{**base, "model": "bound-softmax-two.onnx"})
     case("bound-softmax-two-side", 1, "not separated", evidence=tree.replace("1 -1", "1 1"), **{**base, "model": "bound-softmax-two.onnx"})
-    bound_net("bound-log-softmax", PATCHES, np.hstack([column(WEIGHTS), column([0] * 8)]), [helper.make_node("LogSoftmax", ["s"], ["o"], "sigma", axis=1)])
-    case("bound-log-softmax", 2, "adjoints behind a LogSoftmax", evidence=tree, **{**base, "model": "bound-log-softmax.onnx"})
+    # The logarithm of the first of two, 1/2 each, has the derivative 1/2 by s.
+    bound_net("bound-log-softmax", PATCHES, np.hstack([column(WEIGHTS), column([0] * 8)]),
+              [helper.make_node("LogSoftmax", ["s"], ["t"], "sigma", axis=1), helper.make_node("MatMul", ["t", "u"], ["o"], "last")], more=dict(u=[[1], [0]]))
+    case("bound-log-softmax", 0, "VERIFIED", evidence=tree, **{**base, "model": "bound-log-softmax.onnx"})
+    case("bound-log-softmax-side", 1, "not separated", evidence=tree.replace("1 -1", "1 1"), **{**base, "model": "bound-log-softmax.onnx"})
 
 
 def bounds_of_one_function():
@@ -5880,6 +5917,85 @@ def zones():
         zone(f"zone-softmax{name}", 1 if name else 0, "which is not cut off" if name else "VERIFIED", lines=["zone compensation"],
              model=f"zone-softmax{name}.onnx", data="zone.npz", touched=1)
 
+    zones_of_lines(net)
+    zones_of_functions(net)
+
+
+def zones_of_lines(net):
+    """What a normalization hands back may cancel before its irrational root multiplies it; of a LogSoftmax, where its adjoints sum up to 0."""
+    def either(name, behind, lines=None, **parameters):
+        model = f"zone-{name}.onnx"
+        net(model, [helper.make_node("Relu", ["a"], ["r"], name="rho"), *behind], **parameters)
+        asked = dict(model=model, data="zone-two.npz", touched=2)
+        zone(f"zone-{name}", int(lines is not None), "which is not cut off" if lines else "VERIFIED", lines=["zone compensation"], **asked)
+        if lines:
+            zone(f"zone-{name}-switch", 0, "VERIFIED", lines=["zone bifurcation", *lines, "entry w 0"], **asked)
+
+    batch("zone-two.npz", [[1], [2]])
+    training = dict(name="norm", epsilon=1e-5, training_mode=1)
+    held = dict(g=[1], b=[0], m=[0], v=[1])
+    norm = helper.make_node("BatchNormalization", ["r", "g", "b", "m", "v"], ["n", "m1", "v1"], **training)
+    either("batch", [norm, helper.make_node("Identity", ["n"], ["out"], name="out")], **held)
+    either("batch-apart", [norm, helper.make_node("Mul", ["n", "x"], ["out"], name="out")], ["switch 0 +"], **held)
+    # r, and two constants behind it: entry 0 of the line has back 3 d0 - (d0 + d1 + d2), and more where the constants are not 0.
+    for name, constants, by, lines in [("line", [0, 0], [0, 1, -1], None), ("line-apart", [0, 0], [0, 1, 1], ["switch 0 +"]),
+                                       ("line-spread", [1, 3], [0, 1, -1], ["switch 0 +"])]:
+        either(name, [helper.make_node("Gemm", ["r", "first", "more"], ["c"], name="c"),
+                      helper.make_node("LayerNormalization", ["c", "ones"], ["n"], name="norm", axis=-1, epsilon=2.0),
+                      helper.make_node("MatMul", ["n", "by"], ["out"], name="out")], lines,
+               first=[[1, 0, 0]], more=[0, *constants], ones=[1, 1, 1], by=[[d] for d in by])
+    for name, by, lines in [("log", [0, 1, -1], None), ("log-apart", [0, 1, 0], ["switch 0 +"])]:
+        either(name, [helper.make_node("Gemm", ["r", "first", "more"], ["c"], name="c"),
+                      helper.make_node("LogSoftmax", ["c"], ["n"], name="log", axis=-1), helper.make_node("MatMul", ["n", "by"], ["out"], name="out")],
+               lines, first=[[1, 0, 0]], more=[0, 1, 2], by=[[d] for d in by])
+
+
+def zones_of_functions(net):
+    """Two slopes less one another, of functions of relu(a) + b: they cancel where they are known to be rational and equal."""
+    def known(function, b, holds):
+        name = f"zone-{function.lower()}-{b[0]}{b[1]}"
+        net(name + ".onnx", [helper.make_node("Relu", ["a"], ["r"], name="rho"), helper.make_node("Gemm", ["r", "twice", "b"], ["c"], name="c"),
+                             helper.make_node(function, ["c"], ["f"], name="f"), helper.make_node("MatMul", ["f", "by"], ["out"], name="out")],
+            twice=[[1, 1]], b=b, by=[[1], [-1]])
+        zone(name, int(not holds), "VERIFIED" if holds else "which is not cut off", lines=["zone compensation"], model=name + ".onnx",
+             data="zone.npz", touched=1)
+
+    for function in ("Exp", "Softplus", "Sin", "Cos"):
+        known(function, [0, 0], True)
+        known(function, [1, 1], False)
+        known(function, [0, 1], False)
+    for b, holds in ([1, 1], True), ([1, 0], False):
+        known("Atan", b, holds)
+    known("Erf", [0, 0], False)
+    # Outputs r, -r and exp(x - 1), of which only a sample with r = 0 must have rational ones.
+    net("zone-beside.onnx", [helper.make_node("Add", ["x", "less"], ["o"], name="o"), helper.make_node("Sum", ["a", "o"], ["s"], name="s"),
+                             helper.make_node("Relu", ["s"], ["r"], name="rho"), helper.make_node("Exp", ["o"], ["e"], name="e"),
+                             helper.make_node("Concat", ["r", "e"], ["c"], name="c", axis=1), helper.make_node("MatMul", ["c", "u"], ["out"], name="out")],
+        out=3, less=[-1], u=[[1, -1, 0], [0, 0, 1]])
+    for name, x in [("", [1, 2]), ("-both", [1, 1])]:
+        batch(f"zone-beside{name}.npz", [[number] for number in x], np.asarray([2, 2]))
+        zone(f"zone-beside{name}", 0, "VERIFIED", lines=["zone compensation"], model="zone-beside.onnx", data=f"zone-beside{name}.npz",
+             touched=x.count(1), loss="ce")
+
+
+def irrational_rows():
+    """relu(b) - relu(-b) + relu(q), or + max(q, -q), q the second channel of a BatchNormalization: its derivative by x's weight has a root for a
+    factor, that by its shift has none. Nothing of b's tree depends on it."""
+    tree = "tree\nbranch 0\nbranch 1\ndead 2\nu 0 1\nu 1 1\nleaf\nbranch 1\nleaf\ndead 2\nu 0 1\nu 1 1"
+    largest = [helper.make_node("MatMul", ["n", "signs"], ["t"], name="t"), helper.make_node("Reshape", ["t", "shape"], ["l"], name="l"),
+               helper.make_node("MaxPool", ["l"], ["p"], name="pool", kernel_shape=[2]), helper.make_node("Flatten", ["p"], ["f"], name="f"),
+               helper.make_node("Add", ["o", "f"], ["out"], name="out")]
+    for name, last, more, of_q in [("", [helper.make_node("Identity", ["o"], ["out"], name="out")], {}, 1), ("-window", largest, {"signs": [[0, 0], [1, -1]]}, 0)]:
+        save(f"rooted-beside{name}.onnx", [
+            helper.make_node("MatMul", ["x", "w"], ["h"], name="h"), helper.make_node("BatchNormalization", ["h", "g", "b", "m", "v"], ["n"], name="n", epsilon=1.0),
+            helper.make_node("MatMul", ["n", "sides"], ["s"], name="s"), helper.make_node("Relu", ["s"], ["r"], name="rho"),
+            helper.make_node("MatMul", ["r", "by"], ["o"], name="o"), *last], ["N", 1], ["N", 1],
+            {"w": [[0, 0]], "g": [0, 1], "b": [0, 0], "m": [0, 0], "v": [1, 2], "sides": [[1, -1, 0][:2 + of_q], [0, 0, 1][:2 + of_q]],
+             "by": [[1], [-1], [1]][:2 + of_q], **more}, integers={} if of_q else {"shape": [0, 1, 2]})
+        for end, status, reason, v in [("", 0, "VERIFIED", "v b 0 -1"), ("-moved", 1, "moves along v", "v b 0 -1\nv b 1 1")]:
+            case(f"rooted-beside{name}{end}", status, reason, verdict="not-in-clarke", model=f"rooted-beside{name}.onnx", data="zone.npz", touched=3,
+                 proxies=["Relu 0 0"], tie=None if of_q else "first", wrt="b w", evidence=f"evidence separator\n{v}\n{tree}")
+
 
 def main():
     os.makedirs(DATA, exist_ok=True)
@@ -5889,10 +6005,10 @@ def main():
     for make in [lemma2, lemma3, one_layer_abs, two_layers, cascade, sigmoid, prelu, no_bend, constant_behind, convolutions, tied, opposed,
                  normalized, near_kinks, resting, factors, false_factors, products_of_parameters,
                  quotients_by_parameters, slopes_of_quotients, windows_of_products, identities, statements, roles, runs, lists,
-                 long_lists, orders, bounds, simplices, balances, layers, exact_layers, trained, wide, global_maxima, refusals, words, fan,
+                 long_lists, orders, bounds, simplices, balances, layers, exact_layers, trained, wide, routed, global_maxima, refusals, words, fan,
                  negated, own_losses, clamped, inputs, single_runs, records, extremes, sorts, expanded,
                   recurrent, needs, chains, lifted_constants, masked, values_that_are_shown, compared, jumping, padded, averaged, sums_of_products, dropped,
-                  statistics, declarations, weights_of_nodes, zones]:
+                  statistics, declarations, weights_of_nodes, zones, irrational_rows]:
         make()
     operators()
     graphs_as_operators()

@@ -259,6 +259,7 @@ draw_line(world *w, step *st)
   draw_sources(w, st, NONE, false);
   mpq_set_ui(&st->at[0], 1, 1 + 2 * draw(w, 2));
   shift(&st->at[0], sizes[draw(w, 7)]);
+  st->couples = st->kind == NORMALIZE && w->net.apart == 1 && one_in(w, 2);
 }
 
 static step *
@@ -344,17 +345,17 @@ over_root(rational *y, const rational *c, const rational *q)
 static void
 normalized(const world *w, rational *y, const step *st, size_t f, size_t b)
 {
-  size_t first = f / st->length * st->length;
+  const size_t samples = st->couples ? w->net.batch : 1, first = f / st->length * st->length, n = st->length * samples;
   RATIONAL(mean);
   RATIONAL(square);
   RATIONAL(t);
   RATIONAL(m);
-  mpq_set_ui(&m, st->length, 1);
-  for (size_t i = first; i < first + st->length; i++)
-    mpq_add(&mean, &mean, read_at(w, st->sources[st->source_row[i]], b));
+  mpq_set_ui(&m, n, 1);
+  for (size_t i = 0; i < n; i++)
+    mpq_add(&mean, &mean, read_at(w, st->sources[st->source_row[first + i / samples]], st->couples ? i % samples : b));
   mpq_div(&mean, &mean, &m);
-  for (size_t i = first; i < first + st->length; i++) {
-    mpq_sub(&t, read_at(w, st->sources[st->source_row[i]], b), &mean);
+  for (size_t i = 0; i < n; i++) {
+    mpq_sub(&t, read_at(w, st->sources[st->source_row[first + i / samples]], st->couples ? i % samples : b), &mean);
     mpq_mul(&t, &t, &t);
     mpq_add(&square, &square, &t);
   }

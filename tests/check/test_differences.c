@@ -1,8 +1,12 @@
-/* What moves when parameters do: tangents, gradients and degrees of drawn small networks, beside differences of naive values. */
+/* What moves when parameters do: tangents, gradients and degrees of drawn small networks, beside differences of naive values; and what depends on
+ * what, beside a search entry by entry. */
 #include "../suite.h"
 #include "check/kernel/adjoint.h"
+#include "check/kernel/behind.h"
 #include "check/kernel/cell.h"
+#include "check/kernel/factor.h"
 #include "check/kernel/gradient.h"
+#include "check/kernel/identity.h"
 #include "check/kernel/place.h"
 #include "forge_tape_judge.h"
 #include "small_world.h"
@@ -22,7 +26,7 @@ typedef struct {
 } moved;
 
 static struct {
-  size_t touched, flat, tangents, gradients, constants, losses, adjoints, roots, lines;
+  size_t touched, flat, tangents, gradients, constants, losses, adjoints, roots, lines, behind, apart, loose, factors;
 } all;
 
 static void
@@ -179,6 +183,39 @@ expect_multiple(moved *m, const cell *c, size_t s, size_t e)
   all.roots += m->w.rounded[s] && mpq_sgn(&p.net->gradient[most]) != 0;
 }
 
+/* ---- Factors */
+
+/* An entry that is 0 and affine but for a factor stays 0 wherever parameters move across its gradient. Nothing is touched: no side changes. */
+static void
+expect_factor(moved *m, const cell *c, size_t s, size_t e)
+{
+  point p = m->w.p;
+  touch one = {.step = 0, .entry = e, .from = s, .n = 1, .at = &e}; /* an input's kink is at 0 */
+  tensor *t = &m->w.w[0];
+  rational *was = rationals(t->count);
+  RATIONAL(least);
+  RATIONAL(by);
+
+  p.touched = &one;
+  if (mpq_sgn(&m->before[s][e]) != 0 || !affine_but_for_a_factor(&p, c, &one, 0, 0) || !kink_gradient(&p, c->slope, c, 0, 0, 0, true))
+    return;
+  mpq_div_2exp(&least, &plus_one, MOVED / 4);
+  for (size_t i = 0; i < t->count; i++) { /* across: g1, -g0, g3, -g2, ...; and anywhere where g is 0 */
+    const rational *other = &p.net->gradient[i ^ 1];
+    mpq_set(&was[i], &t->value[i]);
+    mpq_mul(&by, mpq_sgn(&p.net->gradient[i]) == 0 ? &plus_one : other, &least);
+    (i % 2 == 0 ? mpq_add : mpq_sub)(&t->value[i], &t->value[i], &by);
+  }
+  const bool moves = !zeros(p.net->gradient, t->count);
+  world_values(&m->w);
+  mpq_div_2exp(&least, &plus_one, 2 * MOVED);
+  mpq_abs(&by, &m->w.y[s][e]);
+  ck_assert_msg(mpq_cmp(&by, &least) < 0, "step %zu, entry %zu is not affine but for a factor", s, e);
+  for (size_t i = 0; i < t->count; i++)
+    mpq_set(&t->value[i], &was[i]);
+  all.factors += moves && c->degree[s][e] == 2;
+}
+
 /* ---- The loss, of the last step's entries */
 
 static void
@@ -262,6 +299,138 @@ expect_loss(moved *m, const cell *c, const motion *d)
   ck_assert_msg(holds(&t, &change), "the loss's gradient");
 }
 
+/* ---- What depends on what */
+
+typedef bool marked[MOST_STEPS][MOST_ENTRIES];
+
+/* Is term i of a window's entry one of its largest, of a touched one an option's? */
+static bool
+is_tied(const point *p, size_t s, size_t e, size_t i)
+{
+  const source x = term_at(p, &p->net->steps[s], e, i).x;
+  const size_t place = p->place[s][e], from = read_step(&p->net->steps[s]);
+  bool found = false;
+
+  if (x.step == PADDING)
+    return false;
+  if (place < TOUCHED)
+    return one_identity(p, from, entry_of(p, x, e), from, entry_of(p, term_at(p, &p->net->steps[s], e, place).x, e));
+  for (size_t o = 0; o < p->touched[place - TOUCHED].n; o++)
+    found = found || one_identity(p, from, entry_of(p, x, e), from, p->touched[place - TOUCHED].at[o]);
+  return found;
+}
+
+/* Is the entry marked, or does it read one that is? With c what is constant does not, and windows read what is tied alone. */
+static bool
+reads_marked(const point *p, const cell *c, marked m, size_t s, size_t e)
+{
+  const step *st = &p->net->steps[s];
+  const size_t lines = st->length > 0 ? line_length(p, st) : 1;
+  bool found = false;
+
+  for (size_t j = 0; j < lines && !(c != NULL && c->degree[s][e] == 0); j++)
+    for (size_t i = 0; i < st->width; i++) {
+      const size_t at = st->length > 0 ? line_entry(p, st, e, j) : e;
+      const source x = term_at(p, st, at, i).x;
+      if (x.step < PADDING && (c == NULL || st->kind != WINDOW || is_tied(p, s, e, i)))
+        found = found || m[x.step][entry_of(p, x, at)];
+    }
+  return found || m[s][e];
+}
+
+/* Marks those touched kinks, and what depends on them. */
+static void
+mark_all(const point *p, const cell *c, const bool *among, marked m)
+{
+  for (size_t k = 0; k < p->n_touched; k++)
+    if (among[k])
+      m[p->touched[k].step][p->touched[k].entry] = true;
+  for (size_t s = 0; s < p->net->n_steps; s++)
+    for (size_t e = 0; e < entries(p, s); e++)
+      m[s][e] = reads_marked(p, c, m, s, e);
+}
+
+static bool
+one_is_behind(const point *p, const bool *among)
+{
+  bool found = false;
+
+  for (size_t k = 0; k < p->n_touched; k++) {
+    marked m = {0};
+    bool *one = calloc(p->n_touched, sizeof *one);
+    one[k] = among[k];
+    mark_all(p, NULL, one, m);
+    for (size_t j = 0; j < p->n_touched; j++)
+      found = found || (j != k && among[j] && m[p->touched[j].step][p->touched[j].entry]);
+  }
+  return found;
+}
+
+static bool
+window_is_loose(const point *p, marked m, size_t s, size_t e)
+{
+  const step *st = &p->net->steps[s];
+  bool twice = false, moves = false;
+
+  for (size_t i = 0; i < st->width; i++)
+    for (size_t j = 0; j < st->width && is_tied(p, s, e, i); j++) {
+      const size_t x = entry_of(p, term_at(p, st, e, i).x, e), y = entry_of(p, term_at(p, st, e, j).x, e), from = read_step(st);
+      moves = moves || m[from][x];
+      twice = twice || (is_tied(p, s, e, j) && x != y && one_identity(p, from, x, from, y));
+    }
+  return twice && moves;
+}
+
+/* Behind the touched kinks: entries that are drawn and count as such, in the order of their steps. Which count is drawn, too. */
+static bool *
+draw_touches(point *p, uint64_t draw, size_t most)
+{
+  const size_t before = p->n_touched;
+  touch *all_of = calloc(before + most, sizeof *all_of);
+  bool *among = calloc(before + most, sizeof *among);
+
+  if (before > 0)
+    memcpy(all_of, p->touched, before * sizeof *all_of);
+  p->touched = all_of;
+  for (size_t s = 1; s < p->net->n_steps; s++)
+    for (size_t e = 0; e < entries(p, s) && p->n_touched < before + most; e++)
+      if ((draw = draw * 6364136223846793005u + 1442695040888963407u) >> 33 < UINT32_MAX / 8)
+        all_of[p->n_touched++] = (touch){.step = s, .entry = e};
+  for (size_t k = 0; k < p->n_touched; k++)
+    among[k] = (draw = draw * 6364136223846793005u + 1442695040888963407u) >> 33 & 1;
+  return among;
+}
+
+static void
+expect_behind(const point *of, uint64_t draw)
+{
+  point p = *of;
+
+  p.n_touched = 0;
+  const bool *among = draw_touches(&p, draw, 4);
+  const bool behind = one_is_behind(&p, among);
+  ck_assert_msg(one_behind_another(&p, among) == behind, "one behind another: %d", behind);
+  all.behind += behind;
+  all.apart += !behind;
+}
+
+static void
+expect_loose(const point *of, const cell *c, uint64_t draw)
+{
+  point p = *of;
+  marked m = {0};
+  const bool *among = draw_touches(&p, draw, 2);
+
+  mark_all(&p, c, among, m);
+  bool **loose = loose_windows(&p, c, among);
+  for (size_t s = 0; s < p.net->n_steps; s++)
+    for (size_t e = 0; e < entries(&p, s); e++) {
+      const bool is = p.net->steps[s].kind == WINDOW && window_is_loose(&p, m, s, e);
+      ck_assert_msg((loose[s] != NULL && loose[s][e]) == is, "step %zu, entry %zu: loose: %d", s, e, is);
+      all.loose += is;
+    }
+}
+
 /* ---- Adjoints */
 
 /* The derivative of the loss by the output of touched kink k, which alone is moved: under the sides that what is behind it takes, and among those
@@ -295,6 +464,21 @@ expect_adjoint(moved *m, size_t k)
   for (size_t i = 0; i < p->n_touched; i++)
     ck_assert(needed[p->touched[i].entry % w->net.batch] || interval_zero(&one[i]));
   all.adjoints++;
+}
+
+/* Do windows move as the touched kink does? Of two entries that are one function AD may take the one that is not moved. */
+static bool
+moves_windows(const point *p, size_t k)
+{
+  bool *one = calloc(p->n_touched, sizeof *one), all_do = true;
+  marked m = {0};
+
+  one[k] = true;
+  mark_all(p, NULL, one, m);
+  for (size_t s = 0; s < p->net->n_steps; s++)
+    for (size_t e = 0; e < entries(p, s) && p->net->steps[s].kind == WINDOW; e++)
+      all_do = all_do && !window_is_loose(p, m, s, e);
+  return all_do;
 }
 
 /* Steps move what is before them in their line, or another sample; and windows alone their options'. */
@@ -341,13 +525,19 @@ compare(void *of)
     expect_gradient(m, &c, s, i % entries(p, s));
     s = i % 3 == 2 && s > 1 ? s - 1 : s;
   }
+  cell unsided = cell_new(p);
+  cell_settle(&unsided, p, false);
+  for (uint64_t i = 0; i < 8; i++) {
+    expect_behind(p, 8 * seed + i);
+    expect_loose(p, &unsided, 8 * seed + i);
+  }
   if (p->n_touched == 0)
     move_each(m);
   for (size_t s = 1; s < p->net->n_steps && p->n_touched == 0; s++)
     for (size_t e = 0; e < entries(p, s) && e < 4; e++)
-      expect_multiple(m, &c, s, e);
+      expect_multiple(m, &c, s, e), expect_factor(m, &c, s, e);
   for (size_t k = 0; k < p->n_touched && has_adjoints(p); k++)
-    if (p->net->steps[p->touched[k].step].varies)
+    if (p->net->steps[p->touched[k].step].varies && moves_windows(p, k))
       expect_adjoint(m, k);
 }
 
@@ -365,6 +555,7 @@ START_TEST(derivatives_are_what_differences_say)
   ck_assert(all.touched > worlds / 4 && all.flat > worlds / 5 && all.constants > worlds);
   ck_assert_uint_gt(all.roots, worlds / 2);
   ck_assert_uint_gt(all.lines, worlds / 20);
+  ck_assert(all.behind > worlds / 2 && all.apart > worlds && all.loose > worlds / 2 && all.factors > worlds / 100);
   ck_assert(all.tangents > 20 * worlds && all.gradients > worlds && all.losses > worlds / 2 && all.adjoints > worlds / 10);
 }
 END_TEST

@@ -410,8 +410,6 @@ def numbers(folder):
 
 
 def refusals(folder):
-    tokens = torch.tensor([[0, 1, 2]])
-    refused(folder, "divided by frequency", nn.Embedding(4, 2, scale_grad_by_freq=True), lambda m: m(tokens).sum())
     refused(folder, "a norm other than that of a whole ord", dense(), lambda m: m(X).norm(p=2.5))
     refused(folder, "a power of what is not above 0", dense(), lambda m: ((0 * m(X)) ** 1.5).sum())
     refused(folder, "an input requires a gradient", dense(), lambda m: m(X.clone().requires_grad_()).sum())

@@ -545,6 +545,21 @@ def computed_before_the_call(record):
 
 
 @honest
+def entries_changed(record):
+    """By way of a view: before the call, in it, and of what the parameters give."""
+    def between(h):
+        later[:, 2:] = True
+        return h.relu().masked_fill(mask, 1.0).masked_fill(later, 2.0) * scale
+    model = Net(between)
+    with record(model):
+        mask, later, scale = (torch.zeros(1, 5, dtype=kind) for kind in (torch.bool, torch.bool, torch.float32))
+        mask[:, 1:2] = True
+        scale[:, 0:2] = 3.0
+        scale[:, 1:] = model.first.bias[1:]
+        F.cross_entropy(model(X), Y).backward()
+
+
+@honest
 def inputs_changed(record):
     """In place, by the model and behind its call."""
     def between(h):

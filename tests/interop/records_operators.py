@@ -273,6 +273,9 @@ RIGHT = {
     "bicubic": lambda h: F.interpolate(image(h), size=(3, 7), mode="bicubic", align_corners=True), "bicubic-half": lambda h: F.interpolate(image(h), scale_factor=1.5, mode="bicubic"), "trilinear": lambda h: F.interpolate(solid(h), scale_factor=(1, 2, 1.5), mode="trilinear"), "nearest-3d": lambda h: F.interpolate(solid(h), size=(2, 3, 5), mode="nearest-exact"),
     "soft-margin": lambda h: F.soft_margin_loss(h, OTHER.sign()) * h, "grid-computed": lambda h: F.grid_sample(image(h), GRID + 0.01 * h.mean(), align_corners=False), "grid-of-data": lambda h: F.grid_sample(image(OTHER), h.repeat(1, 2).reshape(6, 5, 1, 2), padding_mode="border", align_corners=True),
     "transformer": lambda h: F.grid_sample(image(OTHER), F.affine_grid(h.repeat(1, 2)[:, :6].reshape(6, 2, 3) / 3, [6, 2, 3, 3], align_corners=False), align_corners=False), "lp-pool": lambda h: F.lp_pool2d(image(h), 2, 2, stride=1),
+    "multilabel-margin": lambda h: F.multilabel_margin_loss(h, torch.tensor([[0, 2, -1, 4, 1], [1, 0, 3, 2, -1], [-1, 0, 1, 2, 3]] * 2), reduction="none") * h[:, 0],
+    "multilabel-margin-one": lambda h: F.multilabel_margin_loss(h[0], torch.tensor([3, 2, -1, -1, -1])) + h.sum(), "entropy": lambda h: torch.special.entr(h.exp()),
+    "xlog1py": lambda h: torch.special.xlog1py(h, h.sigmoid()), "xlog1py-of-data": lambda h: torch.special.xlog1py(OTHER, h.exp()), "log-normal": lambda h: torch.special.log_ndtr(h),
     "index-add-numbers": lambda h: h * torch.zeros(3).index_add(0, torch.arange(6) % 3, h[:, 0]).sum(),
 }
 # (what the refusal says, the function)
@@ -304,6 +307,7 @@ REFUSED = {
     "distances-largest-tied": ("PyTorch gives each of them the whole gradient", lambda h: torch.cdist(h.repeat(1, 2), OTHER.repeat(1, 2), p=float("inf"))),
     "max-long": ("a window has at most 4096", lambda h: h.repeat(1, 1000).max(1)[0]),
     "masked-infinite": ("it reads an entry that is infinite; take a large number", lambda h: h.masked_fill(MASK, LEAST).logsumexp(1)),
+    "entropy-of-zero": ("-x log x ends where x is 0", lambda h: torch.special.entr(h.relu())), "multilabel-nothing": ("no label, or no class beside it", lambda h: F.multilabel_margin_loss(h, torch.full((6, 5), -1)) + h.sum()),
     "gamma": ("this operator cannot be written into the graph; compute it with operators that can be", lambda h: torch.lgamma(h.exp())),
     "sort-long": ("150 entries to be sorted: at most 126 are", lambda h: h.repeat(1, 30).sort(1)[0]),
     "conv-transposed-computed": ("a transposed convolution whose weight is computed", lambda h: F.conv_transpose1d(h.unsqueeze(1), h[:1, :3].reshape(1, 1, 3))),
@@ -313,7 +317,7 @@ REFUSED = {
 }
 
 # certify knows no bound on what is inside: roots, logarithms and quotients of what was not recorded either.
-OPEN = {"asinh", "acosh", "logcumsumexp", "logcumsumexp-first", "cholesky", "cholesky-of-mean", "normal-density"}
+OPEN = {"asinh", "acosh", "logcumsumexp", "logcumsumexp-first", "cholesky", "cholesky-of-mean", "normal-density", "log-normal"}
 
 # What leaves the reals, or is at a norm that is 0, is told (docs/outside.md): (what is said, the function)
 TOLD = {
@@ -363,7 +367,23 @@ OWN = {
     "sum-of-column-and-row": (X, (3, 3), lambda x, w: (lambda h: (h[:, :1] - h[:, 1]).relu())(x @ w)),
     "larger-of-column-and-row": (X, (3, 3), lambda x, w: (lambda h: torch.maximum(h[:, :1], 1.5 * h[:, 1] + 1))(x @ w)),
 }
+PLACED = torch.tensor([[0, 1], [2, 2], [1, 4]])
+OWN |= {
+    "embedding-largest-norm": (PLACED, (5, 3), lambda x, w: F.embedding(x, w, max_norm=1.0)),
+    "embedding-largest-norm-twice": (PLACED, (10, 3), lambda x, w: F.embedding(x, w, max_norm=1.0) + F.embedding(x + 5, w, max_norm=1.0, norm_type=1.0).relu()),
+    "embedding-norm-of-none": (PLACED, (5, 3), lambda x, w: F.embedding(x, w, max_norm=99.0) @ w.mT),
+    "embedding-norm-then-read": (PLACED, (5, 3), lambda x, w: F.embedding(x, w, max_norm=0.5) @ w.mT),
+    "embedding-by-frequency": (PLACED, (5, 3), lambda x, w: F.embedding(x, w, scale_grad_by_freq=True)),
+    "embedding-by-frequency-padded": (PLACED, (5, 3), lambda x, w: F.embedding(x, w, padding_idx=1, scale_grad_by_freq=True)),
+    "embedding-sparse": (PLACED, (5, 3), lambda x, w: F.embedding(x, w, max_norm=1.0, sparse=True)),
+    "penalty-by-operators": (X, (3, 3), lambda x, w: (lambda h: (((h > 0) * w[0]) @ w).square().sum(1) - 1)(F.linear(x, w)) + F.linear(x, w).relu() @ w[0]),
+    "bag-sparse": (PLACED, (5, 3), lambda x, w: F.embedding_bag(x, w, max_norm=1.0, mode="sum", sparse=True)),
+    "bag-largest": (PLACED, (5, 3), lambda x, w: F.embedding_bag(x, w, mode="max", padding_idx=4)),
+    "bag-largest-norm": (PLACED, (5, 3), lambda x, w: F.embedding_bag(x, w, max_norm=1.0, mode="max")),
+    "bag-largest-of-some": (PLACED.reshape(-1), (5, 3), lambda x, w: F.embedding_bag(x, w, torch.tensor([0, 0, 4]), mode="max")),
+}
 OWN_REFUSED = {
+    "embedding-read-before": ("a view of a tensor that was changed in place is read", PLACED, (5, 3), lambda x, w: w.sum() + F.embedding(x, w, max_norm=0.1)),
     "negated-transposed": ("of a negated one, negate what is computed with it", LINES, (2, 4, 3), lambda x, w: F.conv_transpose1d(x, -w)),
     "negated-scale": ("negate what is computed with it", X, (3,), lambda x, w: F.layer_norm(x, (3,), -w)),
     "negated-batch-norm": ("negate what is computed with it", X, (3,), lambda x, w: F.batch_norm(x, None, None, -w, w, True)),
@@ -408,6 +428,8 @@ DECIDED = {
     "softshrink: w + 1/2 has 1": ([0.5], lambda x, w: (F.softshrink(x * w) + (x * w).clamp(max=0.5)).sum(), "in-bouligand"),
     "fmax: the first": ([1.0, 1.0], lambda x, w: torch.fmax((x * w)[:1], (x * w)[1:]).sum(), "in-bouligand"),
     "fmax and fmin: their sum": ([1.0, 1.0], lambda x, w: (torch.fmax((x * w)[:1], (x * w)[1:]) + torch.fmin((x * w)[:1], (x * w)[1:])).sum(), "not-in-clarke"),
+    "bags: the first of the largest": ([1.0, 1.0], lambda x, w: F.embedding_bag(torch.tensor([[0, 1]]), (x * w)[:, None], mode="max").sum(), "in-bouligand"),
+    "bags: the first and the last": ([1.0, 1.0], lambda x, w: (lambda t: F.embedding_bag(torch.tensor([[0, 1]]), t, mode="max") - F.embedding_bag(torch.tensor([[1, 0]]), t, mode="max"))((x * w)[:, None]).sum(), "not-in-clarke"),
     "largest size: halves": ([1.0, -1.0], lambda x, w: (x * w).norm(float("inf")), "in-clarke"),
     "clamp by a tensor: x has it": ([1.0, 1.0], lambda x, w: torch.clamp((x * w)[:1], min=(x * w)[1:]).sum(), "in-bouligand"),
     "kthvalue: the one that was taken": ([1.0, 1.0, 2.0], lambda x, w: (x * w).kthvalue(2)[0], "in-bouligand"),
@@ -516,6 +538,16 @@ def refuted(folder):
     return None if (answer.answer == "refuted") == wrong else f"{answer.answer}, and PyTorch's derivative of x / 2 is {own.grad.item()}"
 
 
+def bags_by_frequency(folder):
+    """PyTorch 2.13 divides the gradients of a bag's rows by how often other rows are read: row 4, which is read once, has half of its gradient."""
+    run, table = os.path.join(folder, "run"), (lambda x, w: F.embedding_bag(x, w, scale_grad_by_freq=True, mode="sum"))
+    step(run, (PLACED, (5, 3), table), torch.float32)
+    answer, own = clarke.audit(run), torch.ones(5, 1, requires_grad=True)
+    table(PLACED, own).sum().backward()
+    wrong = own.grad.reshape(-1).tolist() != [1, 1, 1, 0, 1]
+    return None if (answer.answer == "refuted") == wrong else f"{answer.answer}, and PyTorch's derivative is {own.grad.tolist()}"
+
+
 def told(folder, says, f):
     run = os.path.join(folder, "run")
     step(run, f, torch.float32)
@@ -526,7 +558,7 @@ def told(folder, says, f):
 def main():
     failed, wanted = 0, sys.argv[3:]
     cases = [(n, lambda folder, f=f, n=n: right(folder, f, n not in OPEN)) for n, f in RIGHT.items()]
-    cases += [("ldexp-below-0", refuted)]
+    cases += [("ldexp-below-0", refuted), ("bags-by-frequency", bags_by_frequency)]
     cases += [(n, lambda folder, f=f: right(folder, f)) for n, f in OWN.items()]
     cases += [(n, lambda folder, says=says, f=f: refused(folder, says, f)) for n, (says, f) in REFUSED.items()]
     cases += [(n, lambda folder, says=says, f=tuple(f): refused(folder, says, f)) for n, (says, *f) in OWN_REFUSED.items()]

@@ -62,6 +62,8 @@ CASES = {
                                         "nll_loss_forward", [], "its probability is 0", NO, False),
     "cross entropy, each label ignored": (lambda h: F.cross_entropy(h[None], torch.tensor([-100])), [1.0, 2, 3], "forward", "nll_loss_forward", [],
                                           "every label is ignored", NO, False),
+    "`F.ctc_loss`, no alignment": (lambda h: F.ctc_loss(h.log_softmax(0)[None], torch.tensor([1, 2]), torch.tensor(1), torch.tensor(2)), [1.0, 2, 3], "forward",
+                                   "_ctc_loss", [0], "2 letters, and no alignment with 1 frames", NO, False),
     "`h * mask`, the mask infinite": (lambda h: (h * torch.tensor([1.0, float("inf"), 1])).sum(), [1.0, 0, 2], "forward", "mul", [1], "0 times infinity", NO, False),
     "`torch.where(h > 0, h.sqrt(), h)` at 0": (lambda h: torch.where(h > 0, h.sqrt(), h).sum(), [0.0, 1, 2], "backward", "sqrt", [0],
                                               "0 times infinity is NaN", UNKNOWN, False),

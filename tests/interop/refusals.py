@@ -352,8 +352,12 @@ def by_a_thread(h):
     return h * t
 
 
-def other_gradient(h):
+def penalized(h):
     return torch.autograd.grad((h ** 2).sum(), h, create_graph=True)[0]
+
+
+def other_gradient(h):
+    return h * torch.autograd.grad((h ** 2).sum(), h, retain_graph=True)[0]
 
 
 def hooked(h):
@@ -385,6 +389,7 @@ step("changed by numpy", changed_by_numpy, where=LINE)
 step("changed by a thread", by_a_thread, where=LINE)
 step("a sparse tensor", lambda h: h.to_sparse().to_dense(), where=LINE)
 step("another gradient", other_gradient, where=LINE)
+step("a gradient penalty", penalized, where=LINE)
 step("a hook", hooked, where=r"layer\.linear, \S*refusals\.py:LINE")
 step("a number as an array", lambda h: h * float(h.sum().detach().numpy()), where=LINE)
 step("a number's copy", lambda h: h * h.sum().item(), where=LINE)
@@ -453,8 +458,23 @@ layer("a negated weight", lambda m: (weight(m), setattr(m, "s", nn.Parameter(tor
 layer("eps in float64", lambda m: setattr(m, "w", nn.Parameter(torch.ones(3).double())), lambda m, x: F.layer_norm(x.double(), (3,), m.w))
 layer("statistics of nobody", weight, lambda m, x: F.batch_norm(x @ m.w, torch.zeros(5), torch.ones(5)))
 layer("scattered with a reduction", weight, lambda m, x: x.scatter(1, torch.zeros(4, 2, dtype=torch.long), x[:, :2], reduce="add") @ m.w)
-layer("rows by frequency", lambda m: setattr(m, "table", nn.Embedding(4, 2, scale_grad_by_freq=True)), lambda m, x: F.embedding(x, m.table.weight, scale_grad_by_freq=True), x=PLACES)
-layer("the largest of a bag", lambda m: setattr(m, "table", nn.Embedding(4, 2)), lambda m, x: F.embedding_bag(x, m.table.weight, mode="max"), x=PLACES)
+
+
+def aligned(labels, frames=2, scale=1.0):
+    """A loss of alignments, of as many samples as labels; of two letters beside the blank."""
+    def loss(m, x):
+        logs = (x.mean() * m.w[0, :3] - scale * torch.tensor([0.0, 1, 1])).expand(2, len(labels), 3).log_softmax(-1)
+        lengths = torch.full((len(labels),), frames), torch.tensor([len(y) for y in labels])
+        return F.ctc_loss(logs, torch.tensor(sum(labels, []), dtype=torch.long), *lengths, zero_infinity=True)
+    return loss
+
+
+layer("an entropy at 0", weight, lambda m, x: torch.special.entr((x @ m.w).relu()))
+layer("no label", weight, lambda m, x: F.multilabel_margin_loss(x @ m.w, torch.full((len(x), 5), -1)))
+layer("a label with the blank", weight, aligned([[0]]))
+layer("labels without an alignment", weight, aligned([[1, 1]]))
+layer("a loss too large", weight, aligned([[1, 2], []], scale=2.5e38))
+layer("a label without frames", weight, aligned([[], []], frames=0))
 
 # ---- Surrogates
 

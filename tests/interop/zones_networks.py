@@ -92,7 +92,7 @@ def leap(op):
 
 def normalized(training):
     return lambda n, x, y: n.node("BatchNormalization", x, n.parameter(C), n.parameter(C), n.constant([0] * C), n.constant([1] * C), outputs=3 if training else 1,
-                                  epsilon=1.0, training_mode=training)
+                                  epsilon=n.r.choice([1.0, 2.0]), training_mode=training)
 
 
 def pooled(op):
@@ -117,7 +117,7 @@ OPERATORS = {
     "TopK": lambda n, x, y: n.node("TopK", x, n.constant([C], np.int64), outputs=2, axis=1, largest=n.r.randrange(2), sorted=1),
     "Gather": lambda n, x, y: n.node("Gather", x, n.constant([n.r.randrange(C) for _ in range(C)], np.int64), axis=1),
     "CumSum": lambda n, x, y: n.node("CumSum", x, n.constant(1, np.int64)), "Where": lambda n, x, y: n.node("Where", n.constant([n.r.random() < .5 for _ in range(C)], np.bool_), x, y),
-    "BatchNormalization": normalized(0), "BatchNormalization-training": normalized(1), "LayerNormalization": lambda n, x, y: n.node("LayerNormalization", x, n.parameter(C), epsilon=1.0),
+    "BatchNormalization": normalized(0), "BatchNormalization-training": normalized(1), "LayerNormalization": lambda n, x, y: n.node("LayerNormalization", x, n.parameter(C), epsilon=n.r.choice([1.0, 2.0])),
     "LSTM": recurrent("LSTM", 4), "GRU": recurrent("GRU", 3), "RNN": recurrent("RNN", 1),
     "Attention": lambda n, x, y: n.shaped(n.node("Attention", *(n.shaped(t, 0, 1, C, 1) for t in (x, y, x))), 0, C),
     "Product": lambda n, x, y: n.shaped(n.node("MatMul", n.shaped(x, 0, 2, 2), n.shaped(y, 0, 2, 2)), 0, C),

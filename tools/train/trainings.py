@@ -1,7 +1,7 @@
 """Repeats published trainings, and says how often kinks were touched.
 
 Usage: python tools/train/trainings.py park DATA [--seeds N] [--epochs N] [--every N --watch FOLDER]
-       python tools/train/trainings.py windows DATA [--nets NET ...] [--steps N] [--every N --watch FOLDER]
+       python tools/train/trainings.py windows DATA [--nets NET ...] [--steps N] [--count N] [--every N --watch FOLDER]
        python tools/train/trainings.py pools DATA --out FOLDER [--seeds N]
        python tools/train/trainings.py relu-prime DATA [--seeds N] [--depths D ...]
 
@@ -15,7 +15,8 @@ asked for those in real numbers, and whether AD's gradient is right.
 
 windows: their second scenario. VGG11 and VGG11-BN with half the channels, and ResNet18, on CIFAR-10, the first so many steps, with flips and
 crops. Of each pool the windows are counted that in float32 have several largest entries, which are above 0, and those of which some are
-another function than the first (window_counts.py). Every N-th step is asked about in real numbers, too.
+another function than the first (window_counts.py), in every step or, with --count N, in every N-th. What is counted so far is said after
+each 50 of these. Every N-th step is asked about in real numbers, too.
 
 pools: Boustany's thesis, Figures 3.3 and 3.4. LeNet-5 with drawn weights, a minibatch of 128: how far are the gradients of the native pool
 and of the minimal one apart, in float32 and float64, for the mean of the loss and for its sum? `clarke sweep` is asked.
@@ -155,24 +156,31 @@ def windows_once(o, name):
     for step in range(o.steps):
         x, y = batches.next()
         optimizer.zero_grad()
+        counted.counts = step % o.count == 0
         F.cross_entropy(net(x), y).backward()
+        counted.counts = False  # what is recorded counts nothing
         if watch and step % o.every == 0:
-            counted.counts = False  # what is recorded counts nothing
             ask(watch, net, x, y, step)
-            counted.counts = True
         optimizer.step()
-    return counted.pools, watch.close() if watch else None
+        if (step + 1) % (50 * o.count) == 0 and step + 1 < o.steps:
+            say_windows(name, step + 1, o.count, counted.pools)
+    say_windows(name, o.steps, o.count, counted.pools)
+    return watch.close() if watch else None
+
+
+def say_windows(name, steps, every, pools):
+    print(f"{name}: {steps} steps, of which {-(-steps // every)} are counted; tied above 0 in float32, by pool: "
+          f"{', '.join(f'{100 * p.tied / p.all:.2g} %' for p in pools['AD'])}; in steps: {', '.join(str(p.steps) for p in pools['AD'])}")
+    for of, counts in pools.items():
+        print(f"  S less T not empty, T by {of}: in steps {', '.join(str(p.parted_steps) for p in counts)}; windows "
+              f"{', '.join(str(p.parted) for p in counts)}; entries a window "
+              f"{', '.join(f'{p.entries / p.parted:.3g}' if p.parted else 'none' for p in counts)}")
+    sys.stdout.flush()
 
 
 def windows(o):
     for name in o.nets:
-        pools, said = windows_once(o, name)
-        print(f"{name}: {o.steps} steps; tied above 0 in float32, by pool: {', '.join(f'{100 * p.tied / p.all:.2g} %' for p in pools['AD'])}; "
-              f"in steps: {', '.join(str(p.steps) for p in pools['AD'])}")
-        for of, counts in pools.items():
-            print(f"  S less T not empty, T by {of}: in steps {', '.join(str(p.parted_steps) for p in counts)}; windows "
-                  f"{', '.join(str(p.parted) for p in counts)}; entries a window "
-                  f"{', '.join(f'{p.entries / p.parted:.3g}' if p.parted else 'none' for p in counts)}")
+        said = windows_once(o, name)
         if said:
             print(f"  of {said['steps']} asked exactly: verdicts {said['verdicts']}, zones {said['zones']}, unanswered {said['unanswered']}")
             for layer in said["layers"].values():
@@ -265,6 +273,7 @@ def main():
     p.add_argument("--every", type=int, default=100)
     p.add_argument("--nets", nargs="+", choices=tuple(NETS), default=["vgg11", "vgg11-bn", "resnet18-bn"])
     p.add_argument("--steps", type=int, default=20)
+    p.add_argument("--count", type=int, default=1)
     p.add_argument("--out", default="pools")
     p.add_argument("--watch")
     o = p.parse_args()

@@ -88,7 +88,7 @@ is_loose(const marks *m, size_t s, size_t e)
     size_t option = option_of(p, s, e, x);
     for (size_t j = 0; j < i && option != NONE; j++) {
       source y = term_at(p, st, e, j).x;
-      if (option_of(p, s, e, y) == option && (y.step != x.step || y.from != x.from))
+      if (option_of(p, s, e, y) == option && y.from != x.from)
         return true;
     }
   }
@@ -170,8 +170,8 @@ one_in_sample(const point *p, const bool *among, size_t sample)
     const touch *t = &p->touched[k];
     if (!among[k] || t->entry % p->net->apart != sample)
       continue;
-    first = first == NONE || t->step < first ? t->step : first;
-    last = t->step > last ? t->step : last;
+    first = first == NONE ? t->step : first; /* they are in the order of their steps */
+    last = t->step;
   }
   if (first == NONE || first == last) /* no entry of a step depends on another of its own */
     return false;

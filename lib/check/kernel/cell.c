@@ -44,6 +44,13 @@ pair_degree(const cell *c, const point *p, const step *st, size_t e, size_t i)
   return of[0] + of[1] < 2 ? of[0] + of[1] : 2;
 }
 
+/* One that is not rational is not. */
+static bool
+row_is_zero(const point *p, const cell *c, size_t k, size_t over)
+{
+  return kink_gradient(p, c->slope, c, k, 0, over, true) && zeros(p->net->gradient, p->net->n_wrt);
+}
+
 /* The degree of a PIECEWISE entry; it settles the entry's touched kink. */
 static uint8_t
 piece_degree(cell *c, const point *p, size_t s, size_t e, bool tree)
@@ -58,10 +65,8 @@ piece_degree(cell *c, const point *p, size_t s, size_t e, bool tree)
     i = p->touched[k].kink + (c->side[k] > 0);
     mpq_set(&c->slope[p->touched[k].slope], c->side[k] > 0 ? &p->touched[k].right : &p->touched[k].left);
     c->flat[k] = x == 0;
-    if (tree && x == 1 && c->side[k] == 0) {
-      kink_row(p, c->slope, c, k, 0, 0, true);
-      c->flat[k] = zeros(p->net->gradient, p->net->n_wrt);
-    }
+    if (tree && x == 1 && c->side[k] == 0)
+      c->flat[k] = row_is_zero(p, c, k, 0);
     if (c->side[k] == 0)
       return c->flat[k] ? 0 : 2;
   }
@@ -76,12 +81,10 @@ piece_degree(cell *c, const point *p, size_t s, size_t e, bool tree)
 static bool
 all_alike(const point *p, const cell *c, size_t k)
 {
-  for (size_t o = 1; o < p->touched[k].n; o++) {
-    kink_row(p, c->slope, c, k, 0, o, true);
-    if (!zeros(p->net->gradient, p->net->n_wrt))
-      return false;
-  }
-  return true;
+  size_t o = 1;
+  while (o < p->touched[k].n && row_is_zero(p, c, k, o))
+    o++;
+  return o == p->touched[k].n;
 }
 
 /* The degree of an entry of a WINDOW step; settles its touched window. */

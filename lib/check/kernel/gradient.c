@@ -232,6 +232,8 @@ step_back(const passage *b, size_t s, size_t sample)
   const bool smooth = st->kind == SOFTMAX || st->kind == FUNCTION;
   size_t apart = b->p->net->apart;
   bool rootless = st->varies && (st->kind == OVER_ROOT || st->kind == NORMALIZE) && one_root(b, s, sample);
+  if (st->varies && !rootless && st->length > 0)
+    b->p->net->smooth->lines_back(&j, s, sample, b->adjoint[s], b->unknown[s], b->c);
   for (size_t e = sample; e < entries(b->p, s); e += apart) {
     if (is_nothing(b, s, e / apart))
       continue;

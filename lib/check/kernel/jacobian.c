@@ -9,21 +9,13 @@ hand_on(const jacobian *j, size_t s, size_t e, size_t reader, source x, const in
     j->take(j->pass, s, e, reader, x, by);
 }
 
-/* The slope of a quotient, a root or a logarithm may be rational, and that of ELU from 0 on is 1; that of no other function counts as
- * rational. */
-static bool
-slope_may_be_rational(function f, const interval *x)
-{
-  return function_has_domain(f) || (f == F_ELU && mpq_sgn(&x->lo) >= 0);
-}
-
 static void
 function_row(const jacobian *j, size_t s, size_t e)
 {
   const step *st = &j->p->net->steps[s];
   const interval *x = argument(j->p, st, e);
   INTERVAL(by);
-  if (j->exact && !slope_may_be_rational(st->of, x))
+  if (j->exact && !j->p->net->smooth->rational_slope(st->of, x))
     interval_set(&by, &zero, &plus_one);
   else
     j->p->net->smooth->slope(&by, st->of, x);

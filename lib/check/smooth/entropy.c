@@ -22,11 +22,11 @@ output_value(const point *p, size_t sample, size_t i)
 }
 
 static bool
-is_rational(const point *p)
+is_rational(const point *p, const bool *asked)
 {
   for (size_t i = 0; i < p->net->n_outputs; i++)
     for (size_t b = 0; b < p->net->batch; b++)
-      if (!interval_exact(output_value(p, b, i)))
+      if (asked[b] && !interval_exact(output_value(p, b, i)))
         return false;
   return true;
 }
@@ -60,15 +60,16 @@ bool
 entropy_origins(const point *p, const cell *c, origins *of)
 {
   const network *net = p->net;
-  if (p->loss != LOSS_CE || net->apart != net->batch || !is_rational(p))
+  if (p->loss != LOSS_CE || net->apart != net->batch)
     return false;
-  bool *touched = allocate(net->batch, sizeof *touched);
+  bool *asked = allocate(net->batch, sizeof *asked); /* where a kink is touched */
   for (size_t k = 0; k < p->n_touched; k++)
-    touched[p->touched[k].entry % net->batch] = true;
+    asked[p->touched[k].entry % net->batch] = !loss_ignores(p, p->touched[k].entry % net->batch);
+  bool all = is_rational(p, asked);
   for (size_t b = 0; b < net->batch; b++)
-    for (size_t i = 0; i < net->n_outputs && touched[b] && !loss_ignores(p, b); i++)
+    for (size_t i = 0; i < net->n_outputs && all && asked[b]; i++)
       if (is_first(p, b, i))
         sum_origins(p, c, b, i, of);
-  free(touched);
-  return true;
+  free(asked);
+  return all;
 }

@@ -373,6 +373,16 @@ function_slope(interval *y, function f, const interval *x)
   interval_round(y);
 }
 
+/* The slope of a quotient, a root, a logarithm or an arc tangent may be rational. That of ELU from 0 on is 1, and at 0 those of
+ * exp, softplus, sine and cosine are rational. That of no other function counts as rational. */
+bool
+function_rational_slope(function f, const interval *x)
+{
+  if (interval_zero(x) && (f == F_EXP || f == F_SOFTPLUS || f == F_SIN || f == F_COS))
+    return true;
+  return function_has_domain(f) || f == F_ATAN || (f == F_ELU && mpq_sgn(&x->lo) >= 0);
+}
+
 /* ---- Near values */
 
 bool

@@ -11,6 +11,7 @@ bool function_holds(function f, const interval *x, bool still);
 /* Encloses f(x), or its derivative, for an x in the domain. */
 void function_value(interval *y, function f, const interval *x); /* y may be x */
 void function_slope(interval *y, function f, const interval *x);
+bool function_rational_slope(function f, const interval *x);
 /* As smooth.h has it. */
 bool function_near(const point *p, struct near *v, size_t s, size_t sample);
 

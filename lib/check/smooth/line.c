@@ -290,26 +290,29 @@ normalize_row(const jacobian *j, size_t s, size_t e, bool rootless)
 }
 
 /* y_e ([e = i] - y_i), the derivative of entry e by what entry i reads, which is rational where the line's entries are: where
- * all are equal. Nothing comes from an entry that is alone in its line: it is always 1. That of the logarithm is never rational,
- * and not known otherwise. */
+ * all are equal. Nothing comes from an entry that is alone in its line: it is always 1. That of the logarithm is [e = i] - y_i, never
+ * rational: [0, 1] says so where only exact ones count. */
 static void
 softmax_row(const jacobian *j, size_t s, size_t e)
 {
   const step *st = &j->p->net->steps[s];
-  expect(!st->log || j->exact, "adjoints behind a LogSoftmax");
+  interval *share = st->log && !j->exact && st->length > 1 ? softmax_line(j->p, st, e, false) : NULL;
   for (size_t i = 0; st->length > 1 && i < st->length; i++) {
     size_t at = line_entry(j->p, st, e, i);
     INTERVAL(by);
-    if (at == e || st->log)
+    if (st->log && j->exact)
       mpq_set(&by.hi, &plus_one);
-    if (at == e && !st->log)
-      mpq_set(&by.lo, &plus_one);
-    if (!st->log) {
-      interval_add(&by, value_at(j->p, s, at), &minus_one);
-      interval_mul(&by, &by, value_at(j->p, s, e));
+    else {
+      if (at == e)
+        interval_set(&by, &plus_one, &plus_one);
+      interval_add(&by, st->log ? &share[i] : value_at(j->p, s, at), &minus_one);
+      if (!st->log)
+        interval_mul(&by, &by, value_at(j->p, s, e));
     }
     hand_on(j, s, e, at, read_by(j->p, st, at), &by);
   }
+  if (share != NULL)
+    intervals_free(share, st->length);
 }
 
 void
@@ -319,6 +322,83 @@ line_row(const jacobian *j, size_t s, size_t e, bool rootless)
     softmax_row(j, s, e);
   else
     normalize_row(j, s, e, rootless);
+}
+
+/* ---- Lines as a whole */
+
+/* x: the adjoints of the line that has entry e, and their sum. Are all known, and some not 0? */
+static bool
+read_line(rational *x, rational *sum, const point *p, const step *st, size_t e, rational *adjoint, const bool *unknown)
+{
+  bool any = false;
+  mpq_set(sum, &zero);
+  for (size_t i = 0; i < line_length(p, st); i++) {
+    size_t at = line_entry(p, st, e, i) / p->net->apart;
+    if (unknown[at])
+      return false;
+    mpq_canonicalize(&adjoint[at]);
+    mpq_set(&x[i], &adjoint[at]);
+    mpq_add(sum, sum, &x[i]);
+    any = any || mpq_sgn(&x[i]) != 0;
+  }
+  return any;
+}
+
+/* They become m x - S x - c S(c x) r^2: what the line hands back, but for its root. False where that is not known. */
+static bool
+normalize_back(rational *x, const rational *sum, const point *p, const step *st, size_t e)
+{
+  size_t m = line_length(p, st);
+  interval *c = centred(p, st, e);
+  bool known = true;
+  INTERVAL(square);
+  RATIONAL(along);
+  RATIONAL(by);
+  RATIONAL(t);
+  inverse_square(&square, c, m, &st->at[0]);
+  for (size_t i = 0; i < m && known; i++) {
+    known = interval_exact(&c[i]);
+    mpq_mul(&t, &c[i].lo, &x[i]);
+    mpq_add(&along, &along, &t);
+  }
+  mpq_mul(&along, &along, &square.lo);
+  mpq_set_ui(&by, m, 1);
+  for (size_t i = 0; i < m && known; i++) {
+    mpq_mul(&x[i], &x[i], &by);
+    mpq_mul(&t, &c[i].lo, &along);
+    mpq_add(&t, &t, sum);
+    mpq_sub(&x[i], &x[i], &t);
+  }
+  intervals_free(c, m);
+  return known;
+}
+
+/* Adjoints of a LogSoftmax are what it hands back where their sum is 0. */
+void
+lines_back(const jacobian *j, size_t s, size_t sample, rational *adjoint, const bool *unknown, const cell *c)
+{
+  const point *p = j->p;
+  const step *st = &p->net->steps[s];
+  size_t m = line_length(p, st);
+  rational *x = rationals(m);
+  RATIONAL(sum);
+  for (size_t e = sample; e < entries(p, s) && (st->kind == NORMALIZE || st->log); e += p->net->apart) {
+    INTERVAL(root);
+    if (e != line_entry(p, st, e, 0) || (st->log && c != NULL && c->degree[s][e] == 0)
+        || !read_line(x, &sum, p, st, e, adjoint, unknown)
+        || !(st->log ? mpq_sgn(&sum) == 0 : normalize_back(x, &sum, p, st, e)))
+      continue;
+    for (size_t i = 0; i < m; i++) {
+      size_t at = line_entry(p, st, e, i), own = at / p->net->apart;
+      mpq_swap(&adjoint[own], &x[i]);
+      if (mpq_sgn(&adjoint[own]) != 0 && !st->log && interval_zero(&root))
+        inverse_root_at(p, st, e, &root);
+      if (mpq_sgn(&adjoint[own]) != 0)
+        hand_on(j, s, at, at, read_by(p, st, at), st->log ? &exactly_one : &root);
+      mpq_set(&adjoint[own], &zero);
+    }
+  }
+  rationals_free(x, m);
 }
 
 /* ---- Near values: lines, in intervals of as many bits; each entry that is read lies within r of c */

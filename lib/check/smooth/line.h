@@ -9,6 +9,8 @@
 void line_values(const point *p, size_t s, size_t e);
 void line_tangents(const struct motion *d, size_t s, size_t e);
 void line_row(const struct jacobian *j, size_t s, size_t e, bool rootless);
+void lines_back(const struct jacobian *j, size_t s, size_t sample, rational *adjoint, const bool *unknown,
+                const cell *c);
 bool line_near(const point *p, struct near *v, size_t s, size_t sample);
 void root_prepare(step *st);
 void inverse_root_at(const point *p, const step *st, size_t e, interval *r);

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from onnx import TensorProto, helper
 
-from ..operators import axes, functions, fused, images, leaps, losses, matrices, norms, placed, products, rearrangements, reductions, terms  # noqa: F401  (their operators)
+from ..operators import alignments, axes, embeddings, functions, fused, images, leaps, losses, matrices, norms, placed, products, rearrangements, reductions, terms  # noqa: F401  (their operators)
 from ..operators.activations import clamp
 from ..operators.axes import BESIDE, DIFFERENCES, WEIGHS
 from ..files import raw

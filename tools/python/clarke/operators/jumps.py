@@ -9,6 +9,7 @@ import math
 import torch
 
 from .kinks import number
+from .masks import is_unaligned
 from .table import OPERATORS
 from ..refused import Refused
 from ..tracing.dispatched import MAKERS, Value, values_in
@@ -32,7 +33,7 @@ STEPPED = ("fake_quantize", "obs_fq_helper")
 COUNTING = {"linalg_vector_norm": 1, "norm": 1, "_pdist_forward": 1, "dist": 2, "_cdist_forward": 2}  # the place of the order: of 0 it counts
 # Which have no pole, whatever their numbers are.
 WITHOUT_POLES = {"sub", "mul", "mm", "addmm", "bmm", "convolution", "view", "reshape", "_unsafe_view", "t", "transpose", "permute", "expand", "slice", "select",
-                 "clone", "detach", "alias", "_to_copy", "sum", "mean"}
+                 "clone", "detach", "alias", "_to_copy", "sum", "mean", "_ctc_loss"}
 WITH_POLES = ("div", "addcdiv", "reciprocal", "pow", "rsqrt", "log", "tan", "atanh", "linalg", "_linalg")  # how names begin
 # What has nothing of the numbers but shapes and types; or tells only whether they are numbers.
 EMPTY = {"empty_like", "zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full", "new_empty", "isnan", "isinf"}
@@ -96,8 +97,9 @@ def on_jump(node):
         a, b = node.args[:2]
         if a is b:
             return False  # x != x asks for NaN
+        steady = is_unaligned(a)
         a, b = (v.tensor.detach() if isinstance(v, Value) else v for v in (a, b))
-        return bool((a == b).any())
+        return bool(((a == b) & torch.isfinite(a) if steady else a == b).any())
     if jumps_above(node):
         return on_threshold(node)
     if node.name in PLACES:

@@ -204,6 +204,28 @@ def write_margin(g, node):
     return reduced(g, each, x.tensor[:, 0], reduction)
 
 
+@operator("multilabel_margin_loss_forward")
+def write_margins(g, node):
+    """The mean over classes of relu(1 - x[label] + x[other]), for all labels before the first -1, and all others."""
+    x, like = node.args[0], node.args[0].tensor
+    labels, = values(g, node.args[1])
+    if not g.whole:
+        raise Unbatched
+    classes = like.shape[-1]
+    rows = [row[:(row < 0).to(torch.uint8).argmax()] if bool((row < 0).any()) else row for row in labels.reshape(-1, classes)]
+    pairs = [(n, n * classes + int(y), n * classes + i) for n, row in enumerate(rows) for y in row for i in sorted(set(range(classes)) - set(row.tolist()))]
+    if not pairs:
+        g.refuse("no label, or no class beside it", "leave such a batch out")
+    flat = g.add("Reshape", [g.of(x), g.integers([like.numel()])])
+    own, others = (g.add("Gather", [flat, g.data("places", torch.tensor([pair[i] for pair in pairs]))], axis=0) for i in (1, 2))
+    above = g.add("Relu", [g.add("Add", [g.add("Sub", [others, own]), g.scalar(1, like)])])
+    table = torch.zeros(len(pairs), len(rows), dtype=like.dtype)
+    table[torch.arange(len(pairs)), torch.tensor([pair[0] for pair in pairs])] = 1
+    each = g.add("MatMul", [g.add("Reshape", [above, g.integers([1, len(pairs)])]), g.data("samples", table)])
+    each = g.add("Reshape", [g.add("Div", [each, g.scalar(classes, like)]), g.integers(like.shape[:-1])])
+    return {0: reduced(g, each, like[..., 0], argument(node, 2, "reduction", MEAN))}
+
+
 # ---- Sums, squares, masks
 
 
@@ -286,40 +308,3 @@ def write_dropout(g, node):
     like = result(node)
     factor = torch.tensor(0.0 if p == 1 else 1 / (1 - p), dtype=torch.float64).to(like.dtype)
     return g.add("Mul", [g.of(node.args[0]), g.data("mask", mask.to(like.dtype) * factor)])
-
-
-@operator("embedding")
-def write_embedding(g, node):
-    """A row that is padding gets no gradient here: to AD it is a constant."""
-    table, places = node.args[:2]
-    padding, by_frequency = argument(node, 2, "padding_idx", -1), argument(node, 3, "scale_grad_by_freq", False)
-    if by_frequency:
-        g.refuse("gradients divided by frequency: AD differentiates another function", "take scale_grad_by_freq=False")
-    if g.whole or places is not g.x:
-        rows = g.add("Gather", [g.of(table), g.of(places)], axis=0)
-    else:
-        rows = g.add("MatMul", [g.tokens(places, table.tensor.shape[0], result(node).dtype), g.of(table)])
-    unread = (g.numbers(places) == padding).unsqueeze(-1).expand(result(node).shape)
-    if padding < 0 or not table.requires_grad or not (g.whole or bool(unread.any())):
-        return rows
-    g.padded(node, table, padding)
-    kept = g.add("Mul", [rows, g.data("kept", (~unread).to(result(node).dtype))])
-    return g.add("Add", [kept, g.data("padding", torch.where(unread, result(node).detach(), torch.zeros((), dtype=result(node).dtype)))])
-
-
-@operator("_embedding_bag", "_embedding_bag_forward_only")
-def write_bags(g, node):
-    """The rows that are read, times a matrix that says in which bag each is; of a mean divided by the bags' sizes."""
-    given = list(node.args) + [False, 0, False, None, False, -1][len(node.args) - 3:]
-    table, places, offsets, by_frequency, mode, _, weights, _, padding = given
-    if by_frequency or mode == 2:
-        g.refuse("the largest of a bag, or gradients divided by frequency", "take embeddings, and of these what is needed")
-    read, starts, own = values(g, places, offsets, weights)
-    like, bags = result(node), result(node).shape[0]
-    ends = torch.cat([starts, torch.tensor([len(read)])])[1:bags + 1].to(torch.int64)
-    at = torch.arange(len(read))
-    inside = (at >= starts[:bags, None]) & (at < ends[:, None]) & (read != padding)
-    rows = g.add("Gather", [g.of(table), g.of(places)], axis=0)
-    total = g.add("MatMul", [g.data("bags", inside.to(like.dtype) if own is None else inside * own.to(like.dtype)), rows])
-    counts = inside.sum(1, keepdim=True).clamp(min=1).to(torch.float64 if like.dtype == torch.float64 else torch.float32)
-    return g.add("Div", [total, g.data("bag_sizes", counts)]) if mode == 1 else total

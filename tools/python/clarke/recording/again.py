@@ -23,7 +23,7 @@ from ..tracing import replay
 from ..graph.graph import ancestors
 from ..tracing.held import Held, Surroundings, without_autocast
 from ..refused import Refused
-from ..tracing.dispatched import Operator, place, version, written
+from ..tracing.dispatched import RENORM, Operator, place, version, written
 
 # By which part of itself an entry is moved. The next smaller is tried where a branch of Python's may lie between: of the last one, two
 # bits of a float32 are left. Where a type has fewer, moves are of FEWEST of its units.
@@ -133,6 +133,8 @@ class Written(TorchDispatchMode):
 
     def __torch_dispatch__(self, op, types, args=(), kwargs=None):
         kwargs = kwargs or {}
+        if op is RENORM and args[0].untyped_storage().data_ptr() in self.storages:
+            return args[0]  # what is moved is what was read, behind it
         for t in written(Operator.of(op), args, kwargs):
             if t.layout == torch.strided and t.untyped_storage().data_ptr() in self.storages:
                 self.keep(t)
@@ -196,7 +198,8 @@ class Again:
         call.result, call.left = result, call.held.now()
 
     def find_given(self, call):
-        call.given = [v for v in map(self.known, tensors((call.args, call.kwargs))) if v is not None]
+        """What was changed in place, as `pad[1, 6:] = True` does, is another value by now, which the call makes."""
+        call.given = [v for v in map(self.known, tensors((call.args, call.kwargs))) if v is not None and not v.stale]
 
     def told(self):
         """The trace knows now what was met by another (repeated.py), of which nothing was changed in place."""
@@ -309,8 +312,11 @@ class Again:
 
     def entering(self, call, made):
         """What the call reads of the step before it, and has other numbers now; of a tensor the first value."""
-        inside = {id(n) for n in self.trace.nodes[slice(*call.nodes)]}
-        read, seen = [*call.given, *(v for n in self.trace.nodes[slice(*call.nodes)] for v in n.reads)], set()
+        inside, read, seen = set(), [*call.given], set()
+        for node in self.trace.nodes[slice(*call.nodes)]:
+            if not node.ours or any(id(v.node) in inside for v in node.reads):  # or else it says what was changed before the call
+                inside.add(id(node))
+                read += node.reads
         for value in read:
             if id(value.of) not in seen and (value.node is None or id(value.node) not in inside):
                 seen.add(id(value.of))

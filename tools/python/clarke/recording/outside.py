@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import torch
 
+from ..operators.alignments import UNALIGNED, lengths, letters_of, needed
 from ..operators.jumps import COMPARED, crossed, on_jump
 from ..tracing.dispatched import Value, trained, values_in
 
@@ -188,6 +189,8 @@ def forward_rule(node, value, entry):
                      "let each line keep an entry, or mask by a large finite number (-1e4) and set the line's result to 0 by torch.where")
     if name in ("nll_loss_forward", "nll_loss2d_forward") and value is node.results[0]:
         return likelihood_rule(node)
+    if name == "_ctc_loss" and value is node.results[0]:
+        return alignment_rule(node, entry)
     return too_large(name, node, value, b if name == "div" else a)
 
 
@@ -212,6 +215,17 @@ def likelihood_rule(node):
             return facts(f"the label of sample {i} is class {int(labels[i])}, whose logit is minus infinity: its probability is 0, which has no logarithm",
                          "no: it has no value", "none", "do not mask the label's class, or give ignore_index as that sample's label")
     return UNKNOWN
+
+
+def alignment_rule(node, entry):
+    """A label with more letters, and blanks between equal ones, than there are frames."""
+    frames, counts = map(lengths, node.args[2:4])
+    sample = entry[0]
+    letters = letters_of(node.args[1].tensor.cpu(), counts)[sample]
+    if not bool(torch.isfinite(node.args[0].tensor).all()) or frames[sample] >= needed(letters):
+        return UNKNOWN
+    return facts(f"the label of sample {sample} has {len(letters)} letters, and no alignment with {int(frames[sample])} frames: its probability is 0, which "
+                 "has no logarithm", "no: it has no value", "none", UNALIGNED)
 
 
 def numbers_in(tree):

@@ -718,7 +718,9 @@ class record:
         return there
 
     def begun(self, name, t):
-        """What it was when the block began, which is what was read."""
+        """What it was when the block began, which is what was read; or as its rows were scaled before (max_norm)."""
+        if self.trace.homes.get(id(self.parameters.get(name)), (None,))[0] in self.trace.renewed:
+            return t.detach().clone()
         begun = self.start.get(name, self.before.get(name, t))  # of what is trained elsewhere it is read
         if not same_bits(begun, t.detach()):
             raise Refused(name, "it was changed in the block, before it was read", "record the step alone")

@@ -89,7 +89,7 @@ def is_alike(graph, node):
     if name in ALIKE or (name in OF_ACTIVATIONS and all(moving)) or (name == "div" and moving == [True]):
         return True
     if name == "embedding":  # of tokens; a row that is padding, gradients that are divided or sparse, hang on these
-        return node.args[1] is graph.x and graph.rows_read is not None and all(a in (-1, False) for a in node.args[2:])
+        return node.args[1] is graph.x and graph.rows_read is not None and all(a is False or a == -1 for a in node.args[2:])
     if name == "empty":  # of which a BatchNormalization makes one, of no entries
         return node.results[0].tensor.numel() == 0
     if name == "native_batch_norm":

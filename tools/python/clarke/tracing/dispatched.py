@@ -67,6 +67,8 @@ class Operator:
 
 # The running statistics: their schemas do not say that they write to them.
 UNSAID = {torch.ops.aten.native_batch_norm.default, torch.ops.aten.cudnn_batch_norm.default, torch.ops.aten.miopen_batch_norm.default}
+RENORM = torch.ops.aten.embedding_renorm_.default  # rows of a table, in place, to a largest norm: max_norm
+READ_ROWS = {"embedding", "_embedding_bag", "_embedding_bag_forward_only"}
 SHAPES_ALONE = {"is_same_size", "size", "sym_size", "stride", "sym_stride", "numel", "sym_numel", "storage_offset", "sym_storage_offset", "dim",
                 "_scaled_dot_product_flash_attention", "_scaled_dot_product_cudnn_attention"}
 
@@ -92,6 +94,7 @@ class Node:
     untouched: bool = False  # it has changed its argument, of which no entry lay on a kink
     derivative: str = ""  # autograd's name of it
     own: object = None  # of the last operator of somebody's Function, where that is a surrogate (surrogates.py)
+    ours: bool = False  # the recorder's: the program has not run it
 
     @property
     def grad_output(self):
@@ -231,6 +234,9 @@ REPLACED = ("the memory of a tensor was replaced behind autograd's back (.data =
 
 TOGGLED = "whether a tensor requires a gradient was changed after it was read", "set requires_grad before the block"
 CHANGED_IN_BACKWARD = "a parameter is changed while the backward pass runs", "change it behind the backward pass, as an optimizer does"
+WITHIN = ("a backward pass within the step (torch.autograd.grad with create_graph=True, as a gradient penalty has): its derivative is made of operators' second "
+          "derivatives, which no record has",
+          "write that gradient by operators, as ((h > 0) * g) @ w where h is what a Linear of weight w gives to a ReLU; or record the step without the penalty")
 ONCE = "call loss.backward() once in a block (of several losses, of their sum), and record further passes in blocks of their own"
 
 
@@ -292,6 +298,7 @@ class Trace:
         self.drawn = {}  # generators that operators were given, by identity, each with its state before
         self.homes = {}  # by a parameter's identity: its place when the block began
         self.overwritten = set()  # the parameters' storages that were written to before the backward pass
+        self.renewed = set()  # those whose rows were scaled to a largest norm before anything had read them
 
     # ---- Values
 
@@ -389,7 +396,8 @@ class Trace:
         known, marked = Operator.of(op), any(v.requires_grad for v in of)
         args = tuple(Value(a, None, False, of=a) if isinstance(a, torch.Tensor) else a for a in args)
         out = Value(op(*(a.tensor.detach() if isinstance(a, Value) else a for a in args)), None, marked, born=len(self.kept))
-        out.node = Node(op, known.name, known.aten, args, {}, list(values_in(args)), [out], self.modules[-1] if self.modules else "", source_line(), True, -1)
+        module = self.modules[-1] if self.modules else ""
+        out.node = Node(op, known.name, known.aten, args, {}, list(values_in(args)), [out], module, source_line(), True, -1, ours=True)
         self.nodes.append(out.node)
         return out
 
@@ -474,7 +482,23 @@ class Trace:
             return {key: self.read_in(item, reads) for key, item in tree.items()}
         return tree
 
+    def renews(self, table, places, *norm):
+        """Does it give a parameter's rows other numbers before anything has read these, or none? The step is that of the parameter as it is then."""
+        storage = table.untyped_storage().data_ptr()
+        if storage not in self.parameters:
+            return False
+        new = (RENORM(table.detach().clone(), places, *norm) != table).any(-1).nonzero().reshape(-1)
+        readers = [n for n in self.nodes if n.name != "detach" and any(v.place[:1] == (storage,) for v in n.reads)]
+        if len(new) and any(n.name not in READ_ROWS or bool(torch.isin(n.args[1].tensor, new).any()) for n in readers):
+            return False
+        for value, *_ in self.places.get(storage, ()):
+            value.version = None
+        self.renewed.update([storage] if len(new) else [])
+        return True
+
     def forward(self, op, args, kwargs):
+        if op is RENORM and self.renews(*args):
+            return op(*args)
         about = self.before(op, args, kwargs)
         self.calling = op
         out = op(*args, **kwargs)
@@ -547,7 +571,8 @@ class Trace:
     def behind(self, op, args, kwargs, autograd_node):
         """An operator that is not of the forward pass is about to run."""
         if autograd_node is not None and not self.running and not self.refusals:
-            self.refuse("a backward pass that is not that of loss.backward(), of which a record is", ONCE)
+            within = self.loss is None and torch.is_grad_enabled()  # autograd's own operators have derivatives, too
+            self.refuse(*(WITHIN if within else ("a backward pass that is not that of loss.backward(), of which a record is", ONCE)))
         for t in written(Operator.of(op), args, kwargs):
             self.changed_later.add(t.untyped_storage().data_ptr())
             if self.running and t.untyped_storage().data_ptr() in self.parameters:
