@@ -36,6 +36,17 @@ add_relu(plain_tape *t, size_t n)
   st->piece[1][1] = 1;
 }
 
+/* Of what is before it, and 1: the slope there is not rational. */
+static void
+add_exp(plain_tape *t)
+{
+  const bool sum = t->step[t->n_steps - 1].kind == PLAIN_SUM;
+  plain_step *st = sum ? &t->step[t->n_steps - 1] : add(t, PLAIN_SUM, 1, 1);
+
+  st->term[0][st->width++] = (plain_term){1, -1, -1, 0};
+  add(t, PLAIN_EXP, 1, 1);
+}
+
 /* Of one sample, 1: w0, w1 and w0 - w1, all 0. */
 static void
 begin(plain_tape *t)
@@ -89,7 +100,7 @@ make_exp(plain_tape *t, double a, double b, bool behind)
   st->term[0][1].coef = b;
   if (behind)
     st->term[0][0].step--;
-  add(t, PLAIN_EXP, 1, 1);
+  add_exp(t);
 }
 
 static void make_exp_both(plain_tape *t) { make_exp(t, 1, 1, false); }
@@ -198,6 +209,58 @@ make_factor(plain_tape *t)
     st->term[f][0] = (plain_term){f == 0 ? 1 : -1, 1, 1, 0};
   add_relu(t, 2);
   add(t, PLAIN_SUM, 1, 2)->term[0][1].coef = -1;
+}
+
+/* relu(c) - relu(2 - w0 - w1) at w = (1, 1), c a sum of products that is 0 along a curve. There the line w0 + w1 = 2 touches it, so that both
+ * arguments may have one sign; were c affine but for a factor, they could not. Entry 3 of step 1 is a w0 + b w1, which is added where it is told so. */
+static void
+make_bent(plain_tape *t, size_t n, const plain_term *c, double a, double b, bool added)
+{
+  begin(t);
+  t->w[0] = t->w[1] = 1;
+  plain_step *st = &t->step[1];
+  st->n = 4;
+  st->width = 3;
+  for (size_t f = 0; f < 4; f++)
+    for (size_t i = 0; i < 3; i++)
+      st->term[f][i] = (plain_term){i == 2 ? 0 : f < 2 ? f == i : f == 2 ? -1 : i == 0 ? a : b, i < 2 ? (int)i : -1, 0, 0};
+  st->term[2][2].coef = 2;
+  st = add(t, PLAIN_SUM, 1, n);
+  memcpy(st->term[0], c, n * sizeof *c);
+  st = add(t, PLAIN_SUM, 2, 2);
+  st->term[0][0] = (plain_term){1, -1, 2, 0};
+  st->term[0][1] = (plain_term){added, -1, 1, 3};
+  st->term[1][0] = (plain_term){1, -1, 1, 2};
+  st->term[1][1] = (plain_term){0, -1, 1, 2};
+  add_relu(t, 2);
+  add(t, PLAIN_SUM, 1, 2)->term[0][1].coef = -1;
+}
+
+/* w1 w0 - 1 */
+static void
+make_bent_number(plain_tape *t)
+{
+  static const plain_term c[] = {{1, 1, 1, 0}, {-1, -1, -1, 0}};
+
+  make_bent(t, 2, c, 0, 0, false);
+}
+
+/* w1 w0 - (w0 + w1) / 2, of which the second is added later */
+static void
+make_bent_later(plain_tape *t)
+{
+  static const plain_term c[] = {{1, 1, 1, 0}};
+
+  make_bent(t, 1, c, -0.5, -0.5, true);
+}
+
+/* w0 w0 + w1 (2 w1 - w0) - 2 w1: two parameters multiply, the last one twice */
+static void
+make_bent_two(plain_tape *t)
+{
+  static const plain_term c[] = {{1, 0, 1, 0}, {1, 1, 1, 3}, {-2, 1, -1, 0}};
+
+  make_bent(t, 3, c, -1, 2, false);
 }
 
 /* relu(z) - relu(-z), z = w0 + w1^2. */
@@ -400,7 +463,7 @@ make_exp_window(plain_tape *t)
   plain_step *st = add(t, PLAIN_SUM, 1, 2);
   st->term[0][0] = (plain_term){1, -1, 2, 0};
   st->term[0][1] = (plain_term){0, -1, 3, 0};
-  add(t, PLAIN_EXP, 1, 1);
+  add_exp(t);
 }
 
 /* exp(|relu(w0)|): where w0 is below 0, nothing comes to the second kink. */
@@ -412,7 +475,7 @@ make_exp_flat(plain_tape *t)
   add_relu(t, 1);
   t->step[3].op = 0;
   t->step[3].piece[0][1] = -1;
-  add(t, PLAIN_EXP, 1, 1);
+  add_exp(t);
 }
 
 /* exp(relu(p(w0))) of PRelu, whose left slope is 1/2. */
@@ -425,7 +488,7 @@ make_exp_leaky(plain_tape *t)
   t->step[2].op = 2;
   t->step[2].term[0][0].w = 2;
   add_relu(t, 1);
-  add(t, PLAIN_EXP, 1, 1);
+  add_exp(t);
 }
 
 /* exp(relu(w0) + max(w0, w1)) */
@@ -440,7 +503,7 @@ make_exp_tie(plain_tape *t)
     t->step[3].term[0][i].step = 1;
     st->term[0][i] = (plain_term){1, -1, 2 + (int)i, 0};
   }
-  add(t, PLAIN_EXP, 1, 1);
+  add_exp(t);
 }
 
 /* exp(relu(w0) + relu(w1) + max(w0, w1, w0 - w1)) */
@@ -455,7 +518,7 @@ make_exp_three(plain_tape *t)
     t->step[3].term[0][i].step = 1;
     st->term[0][i] = (plain_term){1, -1, i < 2 ? 2 : 3, i == 1};
   }
-  add(t, PLAIN_EXP, 1, 1);
+  add_exp(t);
 }
 
 /* relu(w0) + p(w1), of PRelu. */
@@ -1370,6 +1433,10 @@ static const lined outside[] = {
   {make_curved, NULL, SUM "evidence separator\n" V TREE, "touched kink 0 (node 4 '', feature 0, sample 0): its argument is not affine"},
   {make_curved, NULL, SUM "evidence bound\n" V TREE, "touched kink 0 (node 4 '', feature 0, sample 0): its argument is not affine"},
   {make_curved, NULL, SUM "evidence bound\n" V "opposite 0 1\n", "its argument is not affine"},
+  {make_bent_number, NULL, WHO("sum", "w") RELU("0") TWO "evidence separator\nv w 0 -1\n" TREE, "its argument is not affine"}, /* AD is right */
+  {make_bent_later, NULL, WHO("sum", "w") RELU("0") TWO "evidence separator\nv w 0 -1\ntree\nbranch 0\nbranch 1\ndead 2\nu 0 2\nu 1 1\n"
+   "leaf\nbranch 1\nleaf\ndead 2\nu 0 2\nu 1 1\n", "its argument is not affine"},
+  {make_bent_two, NULL, SUM "evidence separator\n" V TREE, "its argument is not affine"},
   {make_factor, NULL, SUM "evidence separator\n" V TREE, NULL},
   {make_factor, NULL, SUM "evidence bound\n" V TREE, NULL},
   {make_factor, NULL, SUM "evidence bound\n" V "opposite 0 1\ntree\nleaf\n", NULL},

@@ -2,6 +2,7 @@
 #include "../suite.h"
 #include "check/base/lines.h"
 #include "check/kernel/adjoint.h"
+#include "check/kernel/behind.h"
 #include "check/kernel/cell.h"
 #include "check/kernel/evaluate.h"
 #include "check/kernel/factor.h"
@@ -1474,6 +1475,8 @@ static const gradient_case gradients[] = {
   {8, 0, 0, {0}}, {10, 0, 0, {0}}, {10, 1, 2, {0, 0, 0}}, {11, 0, 0, {0}},
   /* 13: e times the product less itself: of few terms it is told, of nine it is not */
   {13, 0, 2, {0, 0, 0}}, {13, 1, 0, {0}},
+  /* 15: 2 w0 less 3/2, which is 0, under a root; 16: in a line with an input */
+  {15, 0, 1, {1, 0, 0}}, {16, 0, 1, {1, 0, 0}},
 };
 
 static void
@@ -1528,6 +1531,11 @@ take_gradient(void *of)
   add_reading(&w, LINEAR, 1, 2, (const source[]){{10, 0}, {4, 2}}); /* 11 */
   add_reading(&w, LINEAR, 1, 9, (const source[]){{3, 0}, {3, 0}, NO, NO, NO, NO, NO, NO, NO})->factors[1].coef = &minus_one;
   add_reading(&w, PRODUCT, 2, 2, (const source[]){{2, 0}, {4, 1}, {2, 0}, {12, 0}});
+  st = add_reading(&w, LINEAR, 1, 2, (const source[]){{0, 0}, {NONE, 0}}); /* 14 */
+  st->factors[0].w = &w.w[0];
+  st->factors[1].coef = number(-1.5);
+  add_reading(&w, OVER_ROOT, 1, 1, (const source[]){{14, 0}})->factors[0].w = &w.w[2];
+  add_lines(&w, NORMALIZE, 2, 2, (const source[]){{15, 0}, {0, 1}}); /* 16 */
   const cell c = settled(&w, NULL, false);
   touch t = {.step = one->step, .entry = one->entry, .from = one->step, .n = 1, .at = &t.entry};
   w.p.touched = &t;
@@ -1548,6 +1556,54 @@ START_TEST(gradients_are_known_up_to_a_root)
 }
 END_TEST
 
+/* What is behind what, of entries that count as touched; and windows with ties of what is behind a touched kink, twice: two copies of it and w1;
+ * w1, the copies and less than that; a copy and w1. */
+START_TEST(windows_are_loose_behind_kinks)
+{
+  static const bool loose[] = {true, true, false}, among[] = {true, false, false, false};
+  const double x = 1;
+  world w;
+
+  begin(&w, 1, &x);
+  step *st = add_reading(&w, LINEAR, 2, 1, (const source[]){{0, 0}, {0, 0}});
+  for (size_t f = 0; f < 2; f++)
+    st->factors[f] = (factor){&plus_one, &w.w[0], f};
+  add_relu(&w, 1);
+  st = add_reading(&w, LINEAR, 4, 1, (const source[]){{2, 0}, {2, 0}, {1, 1}, {NONE, 0}}); /* 3 */
+  st->factors[3].coef = &minus_one;
+  add_reading(&w, WINDOW, 3, 4, (const source[]){{3, 0}, {3, 1}, {3, 2}, NO, {3, 2}, {3, 3}, {3, 0}, {3, 1}, {3, 0}, {3, 2}, NO, {3, 3}});
+  const cell c = settled(&w, NULL, false);
+  ck_assert_uint_eq(w.p.n_touched, 4);
+  bool **of = loose_windows(&w.p, &c, among);
+  for (size_t e = 0; e < 3; e++)
+    ck_assert(of[4][e] == loose[e]);
+  for (size_t s = 0; s < 4; s++)
+    ck_assert(of[s] == NULL);
+}
+END_TEST
+
+/* Samples together: rows of each step by rows and samples. */
+START_TEST(samples_are_behind_their_own_kinks)
+{
+  static const bool among[] = {true, true};
+  size_t at[] = {0, 1};
+  world w;
+
+  begin(&w, 2, (const double[]){1, 1});
+  w.net.batch = 2;
+  w.net.steps[0].n = 1;
+  for (size_t s = 0; s < 3; s++)
+    add_reading(&w, LINEAR, 1, 1, (const source[]){{s, 0}})->factors[0].w = &w.w[0];
+  point_evaluate(&w.p);
+  w.p.n_touched = 2;
+  for (size_t b = 0; b < 2; b++) {
+    touch both[] = {{.step = 1, .entry = 1, .from = 0, .n = 1, .at = &at[1]}, {.step = 3, .entry = b, .from = 2, .n = 1, .at = &at[b]}};
+    w.p.touched = both;
+    ck_assert(one_behind_another(&w.p, among) == (b == 1));
+  }
+}
+END_TEST
+
 /* A function of w0 + c, at w0 = 1: is its derivative known as a rational number? */
 typedef struct {
   function of;
@@ -1558,7 +1614,9 @@ typedef struct {
 
 static const slope_case function_slopes[] = {
   {F_RECIPROCAL, 1, true, -0.25}, {F_RECIPROCAL, -3, true, -0.25}, {F_ROOT, 3, true, 0.25}, {F_LOG, 1, true, 0.5},
-  {F_ELU, 2, true, 1}, {F_ELU, -1, true, 1}, {F_ELU, -2, false, 0}, {F_EXP, 0, false, 0}, {F_EXP, -1, false, 0},
+  {F_ELU, 2, true, 1}, {F_ELU, -1, true, 1}, {F_ELU, -2, false, 0}, {F_EXP, 0, false, 0}, {F_EXP, -1, true, 1},
+  {F_SOFTPLUS, 0, false, 0}, {F_SOFTPLUS, -1, true, 0.5}, {F_SIN, 0, false, 0}, {F_SIN, -1, true, 1}, {F_COS, 0, false, 0}, {F_COS, -1, true, 0},
+  {F_ATAN, 0, true, 0.5}, {F_ERF, -1, false, 0}, {F_NORMAL, -1, false, 0},
 };
 
 static void
@@ -1836,6 +1894,8 @@ main(void)
   tcase_add_test(tests, factors_of_many_products_are_not_told);
   tcase_add_loop_test(tests, factors_of_what_is_affine_are_told, 0, (int)(sizeof affines / sizeof *affines));
   tcase_add_loop_test(tests, gradients_are_known_up_to_a_root, 0, (int)(sizeof gradients / sizeof *gradients));
+  tcase_add_test(tests, windows_are_loose_behind_kinks);
+  tcase_add_test(tests, samples_are_behind_their_own_kinks);
   tcase_add_loop_test(tests, functions_have_rational_slopes, 0, (int)(sizeof function_slopes / sizeof *function_slopes));
   tcase_add_loop_test(tests, cross_entropy_has_derivatives, 0, 2);
   tcase_add_loop_test(tests, adjoints_hold_those_of_all_cells, 0, 2);
