@@ -13,7 +13,8 @@
 #define PRECISION 256
 #define DIGITS 40 /* bits of a change's largest entry, to guess the support by */
 #define ROUNDS 16
-#define MOST ((size_t)1 << 22) /* entries of rows, and of changes */
+#define MOST ((size_t)1 << 22)      /* entries of rows, and of changes at pivots */
+#define MOST_KEPT ((size_t)1 << 24) /* entries of all cells' changes, which are kept */
 
 typedef struct {
   const clarke_question *q;
@@ -515,7 +516,7 @@ run(clarke_balance *found, size_t *chosen, size_t *n_chosen, search *b, clarke_e
     of[i] = i;
   if (status == CLARKE_OK && known && is_followed(b))
     status = find_rank(&all, b, CLARKE_NONE, of, b->n, err);
-  if (status == CLARKE_OK && all.known && all.rank * b->n <= MOST) {
+  if (status == CLARKE_OK && all.known && all.rank * b->n <= MOST && b->n_columns * b->n <= MOST_KEPT) {
     status = find_changes(b, err);
     if (status == CLARKE_OK)
       status = group_touches(found, b, behind, err);

@@ -4,7 +4,7 @@
 
 #include "check/kernel/point.h"
 
-enum { MOST_STEPS = 15, MOST_DRAWN = 9, MOST_ENTRIES = 24, MOST_WEIGHTS = 6 };
+enum { MOST_STEPS = 17, MOST_DRAWN = 9, MOST_ENTRIES = 24, MOST_WEIGHTS = 6 };
 
 typedef struct {
   network net;

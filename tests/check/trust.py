@@ -60,7 +60,7 @@ def kind_of(proof):
 def data_of(proof):
     """The folder of the files that a stored proof names."""
     folder = proof.parent.name
-    if proof.parent.parent.name == "steps":
+    if proof.parent.parent == ROOT / "proofs-data/steps":
         return ROOT / "cases/steps" / folder
     if folder == "runs":
         return ROOT / "cases/runs" / proof.stem

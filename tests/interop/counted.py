@@ -23,7 +23,8 @@ from expect import expect, finish  # noqa: E402
 
 ACTIVATIONS = [(nn.ReLU(), {0}), (nn.ReLU(inplace=True), {0}), (nn.ReLU6(), {0, 6}), (nn.LeakyReLU(.5), {0}), (nn.LeakyReLU(1.0), set()), (nn.PReLU(), {0}),
                (nn.Hardtanh(), {-1, 1}), (nn.Hardtanh(-2, 3), {-2, 3}), (nn.Hardsigmoid(), {-3, 3}), (nn.Hardswish(), {-3, 3}),
-               (nn.Softshrink(2.0), {-2, 2}), (nn.ELU(2.0), {0}), (nn.ELU(), set()), (nn.SELU(), {0}), (nn.Sigmoid(), set())]
+               (nn.Softshrink(2.0), {-2, 2}), (nn.ELU(2.0), {0}), (nn.ELU(), set()), (nn.SELU(), {0}), (nn.Sigmoid(), set()),
+               (nn.Threshold(1.0, 5.0), {1}), (nn.Hardshrink(2.0), {-2, 2}), (nn.Hardshrink(0.0), set()), (nn.RReLU(), {0}), (nn.RReLU(1.0, 1.0), set())]
 POOLS = [(nn.MaxPool2d(2), (4, 5)), (nn.MaxPool2d(3, 2, 1), (5, 6)), (nn.MaxPool2d(2, 2, ceil_mode=True), (5, 5)), (nn.MaxPool2d((1, 2), dilation=(1, 2)), (3, 6)),
          (nn.MaxPool1d(3, 1), (7,)), (nn.MaxPool1d(2, 3), (9,)), (nn.MaxPool3d(2, 1), (3, 3, 2)), (nn.MaxPool2d(3, 2, 1, return_indices=True), (6, 5))]
 

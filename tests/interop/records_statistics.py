@@ -140,9 +140,11 @@ def below_zero(folder):
         run = os.path.join(folder, f"below-{certified}")
         with clarke.record(run, net):
             net(X).square().sum().backward()
-        done = [subprocess.run([CLARKE, command, run, "--json"], capture_output=True, text=True) for command in ("certify", "audit")]
+        done = [subprocess.run([CLARKE, command, run, "--json", "--proof", f"{run}.{command}"], capture_output=True, text=True) for command in ("certify", "audit")]
         answer = json.loads(done[1].stdout)["gradient"]["answer"]
         expect((done[0].returncode, answer) == (certified, audited), f"variance {variance}: {done[0].returncode}, {answer}")
+        said = subprocess.run([CHECK, f"{run}.certify", "--data", run], capture_output=True, text=True).stdout
+        expect(said.startswith("VERIFIED"), f"variance {variance}: {said}")
 
 
 def main():

@@ -4,7 +4,7 @@
 size_t
 rows_of_factors(const step *st)
 {
-  return st->width > 0 ? st->n_factors / st->width : st->n;
+  return st->n_factors / st->width;
 }
 
 size_t

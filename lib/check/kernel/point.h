@@ -85,8 +85,8 @@ term_at(const point *p, const step *st, size_t e, size_t i)
   return (term){st->factors[st->factor_row[f] * st->width + i], st->sources[st->source_row[f] * st->width + i]};
 }
 
-size_t rows_of_factors(const step *st); /* of a step that reads nothing, as many as there can be */
-size_t rows_of_sources(const step *st); /* likewise */
+size_t rows_of_factors(const step *st); /* of a step with terms */
+size_t rows_of_sources(const step *st); /* of one that reads nothing, as many as there can be */
 /* For each option of a window's entry that counts: where it is, and what multiplies its derivative (slope NULL: of what is tied by is
  * NULL, too). How many these are; alone: room for one place. */
 size_t options(const point *p, size_t s, size_t e, const rational *slope, const size_t **at, const rational **by,

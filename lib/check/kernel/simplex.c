@@ -142,7 +142,7 @@ set_slopes(const point *p, rational *slope, size_t k, int side)
       mpq_set(&slope[t->slope], side < 0 ? &t->left : &t->right);
 }
 
-/* The cells' slopes: AD's but for the block's kinks. */
+/* The cells' slopes, of the block's kinks alone: no others are asked for. */
 static void
 check_block(const simplices *q, const block *b)
 {
@@ -151,8 +151,6 @@ check_block(const simplices *q, const block *b)
   for (size_t i = 0; i < b->n_cells; i++) {
     slope[i] = rationals(q->p->n_slopes);
     adjoint[i] = q->adjoint;
-    for (size_t s = 0; s < q->p->n_slopes; s++)
-      mpq_set(&slope[i][s], &q->ad[s]);
     for (size_t j = 0; j < b->n; j++)
       set_slopes(q->p, slope[i], b->of[j], b->side[i][j]);
   }

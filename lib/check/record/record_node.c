@@ -362,12 +362,20 @@ compute_function(node_pass *p, const step *st, size_t f, size_t j, number *y)
   node_round(p, &y->off, SPARE_COMPOSED, mass);
 }
 
+void
+node_root(node_pass *p, const step *st, size_t f, enclosure *root)
+{
+  const factor *by = &st->factors[st->factor_row[f]];
+  p->open = p->open || mpq_sgn(&by->w->value[by->at]) < 0;
+  enclosure_put(root, &st->root[by->at]);
+}
+
 static void
 compute_over_root(node_pass *p, const step *st, size_t f, size_t j, number *y)
 {
   const number *a = node_read(p, st->sources[st->source_row[f]], j);
   ENCLOSURE(root, p->doubles);
-  enclosure_put(&root, &st->root[st->factors[st->factor_row[f]].at]);
+  node_root(p, st, f, &root);
   bound least = least_size(&root);
   enclosure_multiply(&y->x, &a->x, &root);
   y->off = bound_add_times(y->off, least, a->off);

@@ -40,6 +40,8 @@ const number *node_read(node_pass *p, source x, size_t j); /* NONE: 1 */
 answer node_judge(const record *r, const number *y, const recorded *x);
 bool node_within(const number *y, const recorded *x); /* is it, as doubles tell? */
 void node_round(node_pass *p, bound *off, size_t n, bound mass);
+/* 1 over the root that an OVER_ROOT step has for row f; open where its statistic is below 0, for that cancels with epsilon. */
+void node_root(node_pass *p, const step *st, size_t f, enclosure *root);
 
 /* What is taken of the step's products (record_narrow). */
 bound node_narrow(const node_pass *p, const step *st);

@@ -274,7 +274,7 @@ back_over_root(node_pass *p, const step *st, size_t e, const number *g)
   ENCLOSURE(root, p->doubles);
   cotangent *to = node_target(p, st->sources[st->source_row[e / p->n]], e % p->n);
   bound apart = {0, 0};
-  enclosure_put(&root, &st->root[st->factors[st->factor_row[e / p->n]].at]);
+  node_root(p, st, e / p->n, &root);
   node_round(p, &apart, SPARE_COMPOSED, least_size(&root));
   if (to != NULL)
     hand_slope(p, to, g, &root, apart, (bound){0, 0});

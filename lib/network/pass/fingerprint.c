@@ -16,7 +16,7 @@ typedef struct {
   const clarke_graph *g;
   size_t columns;
   uint64_t **x, map[CLARKE_N_FUNCTIONS], step; /* map: the seed of each function's; step: of what kinks have */
-  wide *sums;                              /* of a row of a DENSE step */
+  size_t *last;                                /* by value: the step that reads it last */
 } pass;
 
 /* ---- Residues */
@@ -47,18 +47,28 @@ minus(uint64_t a, uint64_t b)
   return reduce((wide)a + (P - b));
 }
 
-/* That of 0 is 0. */
+/* x^(2^n). */
+static uint64_t
+squared(uint64_t x, int n)
+{
+  while (n-- > 0)
+    x = times(x, x);
+  return x;
+}
+
+/* That of 0 is 0. Else it is a^(P - 2), whose exponent has 59 ones, a 0 and a 1. */
 static uint64_t
 inverse(uint64_t a)
 {
-  uint64_t y = 1;
+  uint64_t ones = times(squared(a, 1), a); /* a^(2^n - 1), n = 2, then 3, 7, 14, 29, 58, 59 */
 
-  for (int bit = 60; bit >= 0; bit--) {
-    y = times(y, y);
-    if ((P - 2) >> bit & 1)
-      y = times(y, a);
-  }
-  return y;
+  ones = times(squared(ones, 1), a);
+  ones = times(squared(times(squared(ones, 3), ones), 1), a);
+  ones = times(squared(ones, 7), ones);
+  ones = times(squared(times(squared(ones, 14), ones), 1), a);
+  ones = times(squared(ones, 29), ones);
+  ones = times(squared(ones, 1), a);
+  return times(squared(ones, 2), a);
 }
 
 /* 2^61 is 1, so every power of two is one of 61. */
@@ -182,8 +192,9 @@ sum(const pass *p, const clarke_step *s, uint64_t *y, size_t count)
   for (size_t i = 0; i < s->n_in; i++) {
     const uint64_t coef = s->kind == CLARKE_SUM ? of_double(s->in[i].coef) : 1;
 
-    for (size_t e = 0; e < count * p->columns; e++)
-      y[e] = plus(y[e], times(coef, taken(p, s, i, e / p->columns, e % p->columns)));
+    for (size_t f = 0; f < count; f++)
+      for (size_t k = 0; k < p->columns; k++)
+        y[f * p->columns + k] = plus(y[f * p->columns + k], times(coef, taken(p, s, i, f, k)));
   }
 }
 
@@ -204,26 +215,35 @@ scale(const pass *p, const clarke_step *s, uint64_t *y, size_t count)
   }
 }
 
-/* to += by * from, n of each, of which `unreduced` products were added since to was reduced. */
-static void
-add_multiple(wide *to, uint64_t by, const uint64_t *from, size_t n, size_t unreduced)
+#define ABREAST 4 /* sums of a row that are made side by side */
+
+/* y: `n` of a product's row, at most ABREAST, of w and the columns of x, which are `apart` from row to row. */
+static inline void
+dense_sums(uint64_t *y, const uint64_t *w, size_t w_apart, const uint64_t *x, size_t apart, size_t inner, size_t n)
 {
-  for (size_t e = 0; e < n && unreduced % UNREDUCED == 0; e++)
-    to[e] = reduce(to[e]);
+  wide sum[ABREAST] = {0};
+
+  for (size_t i = 0; i < inner; i++) {
+    for (size_t e = 0; e < n && i % UNREDUCED == 0; e++)
+      sum[e] = reduce(sum[e]);
+    for (size_t e = 0; e < n; e++)
+      sum[e] += (wide)w[i * w_apart] * x[i * apart + e];
+  }
   for (size_t e = 0; e < n; e++)
-    to[e] += (wide)by * from[e];
+    y[e] = reduce(sum[e]);
 }
 
 /* y: one row of the product, n entries. */
 static void
-dense_row(const pass *p, const clarke_dense *d, const uint64_t *x, const uint64_t *w, uint64_t *y, size_t n)
+dense_row(const clarke_dense *d, const uint64_t *x, const uint64_t *w, uint64_t *y, size_t n)
 {
-  for (size_t e = 0; e < n; e++)
-    p->sums[e] = 0;
-  for (size_t i = 0; i < d->inner; i++)
-    add_multiple(p->sums, w[i * (d->transposed ? d->outer : 1)], x + i * n, n, i);
-  for (size_t e = 0; e < n; e++)
-    y[e] = reduce(p->sums[e]);
+  const size_t apart = d->transposed ? d->outer : 1;
+  size_t e = 0;
+
+  for (; e + ABREAST <= n; e += ABREAST)
+    dense_sums(y + e, w, apart, x + e, n, d->inner, ABREAST);
+  for (; e < n; e++)
+    dense_sums(y + e, w, apart, x + e, n, d->inner, 1);
 }
 
 static void
@@ -236,7 +256,7 @@ dense(const pass *p, const clarke_step *s, uint64_t *y, size_t count)
   for (size_t r = 0; r < rows; r++) {
     const size_t row = d->grouped ? r : r % d->outer;
 
-    dense_row(p, d, x + r / d->outer * d->inner * n, w + (d->transposed ? row : row * d->inner), y + r * n, n);
+    dense_row(d, x + r / d->outer * d->inner * n, w + (d->transposed ? row : row * d->inner), y + r * n, n);
   }
 }
 
@@ -390,11 +410,18 @@ static void (*const of_kind[CLARKE_STEP_KINDS])(const pass *p, const clarke_step
   [CLARKE_PRODUCT] = product,
 };
 
-/* A constant's entries are soon made again. */
-static void
-forget_constant(const pass *p, size_t value)
+/* The weight or the slopes of a step, which are none of its operands. */
+static size_t
+weight_of(const clarke_step *s)
 {
-  if (value == CLARKE_NONE || !p->g->values[value].constant)
+  return s->kind == CLARKE_DENSE ? s->dense.weight : s->kind == CLARKE_PIECEWISE ? s->pieces.slope : CLARKE_NONE;
+}
+
+/* A constant's entries, when the step has read them last: a recurrent network reads its weights at each time. */
+static void
+forget_constant(const pass *p, const clarke_step *s, size_t value)
+{
+  if (value == CLARKE_NONE || !p->g->values[value].constant || p->last[value] != (size_t)(s - p->g->steps))
     return;
   free(p->x[value]);
   p->x[value] = NULL;
@@ -403,9 +430,7 @@ forget_constant(const pass *p, size_t value)
 static clarke_status
 run_step(const pass *p, const clarke_step *s, clarke_error *err)
 {
-  const size_t weight = s->kind == CLARKE_DENSE       ? s->dense.weight
-                        : s->kind == CLARKE_PIECEWISE ? s->pieces.slope
-                                                      : CLARKE_NONE;
+  const size_t weight = weight_of(s);
   uint64_t *y = entries(p, s->out);
   bool room = y != NULL && (weight == CLARKE_NONE || entries(p, weight) != NULL);
 
@@ -414,9 +439,9 @@ run_step(const pass *p, const clarke_step *s, clarke_error *err)
   if (!room)
     return clarke_no_memory(err);
   of_kind[s->kind](p, s, y, p->g->values[s->out].count);
-  forget_constant(p, weight);
+  forget_constant(p, s, weight);
   for (size_t i = 0; i < s->n_in; i++)
-    forget_constant(p, s->in[i].value);
+    forget_constant(p, s, s->in[i].value);
   return CLARKE_OK;
 }
 
@@ -460,16 +485,18 @@ begin(pass *p, clarke_error *err)
 {
   const clarke_graph *g = p->g;
   const uint64_t seed = seed_of("x");
-  size_t most = 0;
 
   for (size_t f = 0; f < sizeof names / sizeof *names; f++)
     p->map[f] = names[f] != NULL ? seed_of(names[f]) : 0;
   p->step = seed_of("step");
-  for (size_t i = 0; i < g->n_steps; i++)
-    if (g->steps[i].kind == CLARKE_DENSE && g->steps[i].dense.repeat > most)
-      most = g->steps[i].dense.repeat;
-  p->sums = calloc(most * p->columns + 1, sizeof *p->sums);
-  if (p->sums == NULL || entries(p, g->input) == NULL)
+  clarke_graph_last_uses(p->last, g, NULL);
+  for (size_t i = 0; i < g->n_steps; i++) {
+    const size_t weight = weight_of(&g->steps[i]);
+
+    if (weight != CLARKE_NONE && (p->last[weight] == CLARKE_NONE || p->last[weight] < i))
+      p->last[weight] = i;
+  }
+  if (entries(p, g->input) == NULL)
     return clarke_no_memory(err);
   for (size_t e = 0; e < g->values[g->input].count * p->columns; e++)
     p->x[g->input][e] = drawn(seed, e);
@@ -479,8 +506,9 @@ begin(pass *p, clarke_error *err)
 clarke_status
 clarke_fingerprints(uint64_t *print, const clarke_graph *g, clarke_error *err)
 {
-  pass p = {.g = g, .columns = clarke_graph_couples(g) && g->samples > 1 ? 2 : 1, .x = calloc(g->n_values + 1, sizeof *p.x)};
-  clarke_status status = p.x != NULL ? begin(&p, err) : clarke_no_memory(err);
+  pass p = {.g = g, .columns = clarke_graph_couples(g) && g->samples > 1 ? 2 : 1, .x = calloc(g->n_values + 1, sizeof *p.x),
+            .last = malloc((g->n_values + 1) * sizeof *p.last)};
+  clarke_status status = p.x != NULL && p.last != NULL ? begin(&p, err) : clarke_no_memory(err);
 
   for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++)
     status = run_step(&p, &g->steps[i], err);
@@ -489,6 +517,6 @@ clarke_fingerprints(uint64_t *print, const clarke_graph *g, clarke_error *err)
   for (size_t v = 0; v < g->n_values && p.x != NULL; v++)
     free(p.x[v]);
   free(p.x);
-  free(p.sums);
+  free(p.last);
   return status;
 }

@@ -12,11 +12,13 @@ from torch.nn import functional as F
 from .recording.again import is_running
 from .tracing.dispatched import unseen
 
-# Where a module's function has its kinks.
+# Where a module's function has its kinks, or jumps.
 KINKS = {
     nn.ReLU: lambda m: (0,), nn.ReLU6: lambda m: (0, 6), nn.LeakyReLU: lambda m: (0,) if m.negative_slope != 1 else (), nn.PReLU: lambda m: (0,),
     nn.Hardtanh: lambda m: (m.min_val, m.max_val), nn.Hardsigmoid: lambda m: (-3, 3), nn.Hardswish: lambda m: (-3, 3),
     nn.Softshrink: lambda m: (-m.lambd, m.lambd) if m.lambd else (), nn.ELU: lambda m: (0,) if m.alpha != 1 else (), nn.SELU: lambda m: (0,),
+    nn.Threshold: lambda m: (m.threshold,), nn.Hardshrink: lambda m: (-m.lambd, m.lambd) if m.lambd else (),
+    nn.RReLU: lambda m: (0,) if (m.lower, m.upper) != (1, 1) else (),
 }
 POOLS = {nn.MaxPool1d: 1, nn.MaxPool2d: 2, nn.MaxPool3d: 3}
 
