@@ -1,4 +1,4 @@
-/* Operators along an axis that are others: Hardmax of comparisons, Compress a Gather, TensorScatter a scattering; and Mod of floats. */
+/* Operators along an axis that are others: Hardmax, ArgMax and ArgMin of comparisons, Compress a Gather, TensorScatter a scattering; and Mod of floats. */
 #include "op/along.h"
 #include "op/axes.h"
 #include "op/integers.h"
@@ -12,26 +12,36 @@
 
 #define MOST_COMPARED 256
 
-/* 1 where what is at [a, a + n) along the axis is larger than what is at [b, b + n), or at least as large. */
+/* A line's entries, compared: x, along the axis, n of them. Of equal ones the first counts as larger, or the last. */
+typedef struct {
+  size_t x, axis, n;
+  bool last;
+} contest;
+
+/* 1 where what is at [a, a + n) along the axis is larger than what is at [b, b + n); or as large, where it counts as larger then. */
 static size_t
-larger(clarke_lowering *low, const char *how, size_t axis, size_t a, size_t b, size_t n, clarke_error *err)
+larger(clarke_lowering *low, const contest *c, size_t a, size_t b, size_t n, clarke_error *err)
 {
   const clarke_attr to = clarke_inner_int("to", 1);
-  const size_t x = clarke_inner_sliced(low, low->in[0], axis, a, a + n, err);
-  const size_t truth = clarke_inner_of(low, how, x, clarke_inner_sliced(low, low->in[0], axis, b, b + n, err), err);
+  const char *how = (a < b) != c->last ? "GreaterOrEqual" : "Greater";
+  const size_t x = clarke_inner_sliced(low, c->x, c->axis, a, a + n, err);
+  const size_t truth = clarke_inner_of(low, how, x, clarke_inner_sliced(low, c->x, c->axis, b, b + n, err), err);
 
   return truth != CLARKE_NONE ? clarke_inner_node(low, "Cast", &truth, 1, &to, 1, err) : truth;
 }
 
-/* Each entry is compared with that k places on, round the axis: of equal ones the first is the largest. */
+/* 1 at the largest, else 0: each entry is compared with that k places on, round the axis. */
 static size_t
-larger_than_others(clarke_lowering *low, size_t axis, size_t n, clarke_error *err)
+find_largest(clarke_lowering *low, const contest *c, clarke_error *err)
 {
   size_t y = CLARKE_NONE;
 
-  for (size_t k = 1; k < n; k++) {
-    const size_t parts[2] = {larger(low, "GreaterOrEqual", axis, 0, k, n - k, err), larger(low, "Greater", axis, n - k, 0, k, err)};
-    const size_t all = clarke_inner_joined(low, parts, 2, axis, err);
+  if (c->n == 1)
+    return clarke_inner_of(low, "Add", clarke_inner_of(low, "Mul", c->x, clarke_inner_number(low, 0, err), err),
+                           clarke_inner_number(low, 1, err), err);
+  for (size_t k = 1; k < c->n; k++) {
+    const size_t parts[2] = {larger(low, c, 0, k, c->n - k, err), larger(low, c, c->n - k, 0, k, err)};
+    const size_t all = clarke_inner_joined(low, parts, 2, c->axis, err);
 
     y = k == 1 ? all : clarke_inner_of(low, "Mul", y, all, err);
     if (y == CLARKE_NONE)
@@ -41,31 +51,81 @@ larger_than_others(clarke_lowering *low, size_t axis, size_t n, clarke_error *er
 }
 
 static clarke_status
-lower_hardmax(clarke_lowering *low, clarke_error *err)
+read_contest(clarke_lowering *low, contest *c, int64_t axis, clarke_error *err)
 {
-  const bool flattened = low->opset < 13;
-  size_t dims[CLARKE_MAX_WHOLE], rank, axis, y;
+  size_t dims[CLARKE_MAX_WHOLE], rank;
   clarke_status status = clarke_lower_first(low, err);
 
   if (status != CLARKE_OK)
     return status;
   rank = clarke_axes_whole(low, 0, dims);
-  status = clarke_axes_resolve(low, clarke_lower_int(low, "axis", flattened ? 1 : -1), rank, &axis, err);
-  if (status == CLARKE_OK && flattened && axis + 1 != rank)
-    status = clarke_lower_fail(low, err, "before operator set 13 it is over all axes from axis on: only the last one is supported");
+  status = clarke_axes_resolve(low, axis, rank, &c->axis, err);
   if (status == CLARKE_OK)
-    status = clarke_axes_apart(low, 0, axis, err);
-  if (status == CLARKE_OK && dims[axis] > MOST_COMPARED)
-    status = clarke_lower_fail(low, err, "%zu entries along the axis; at most %d are compared", dims[axis], MOST_COMPARED);
+    status = clarke_axes_apart(low, 0, c->axis, err);
+  c->x = low->in[0];
+  c->n = status == CLARKE_OK ? dims[c->axis] : 0;
+  if (status == CLARKE_OK && (c->n < 1 || c->n > MOST_COMPARED))
+    status = clarke_lower_fail(low, err, "%zu entries along the axis; from 1 to %d are compared", c->n, MOST_COMPARED);
+  return status;
+}
+
+static clarke_status
+lower_hardmax(clarke_lowering *low, clarke_error *err)
+{
+  const bool flattened = low->opset < 13;
+  contest c = {.last = false};
+  size_t dims[CLARKE_MAX_WHOLE];
+  clarke_status status = read_contest(low, &c, clarke_lower_int(low, "axis", flattened ? 1 : -1), err);
+
+  if (status == CLARKE_OK && flattened && c.axis + 1 != clarke_axes_whole(low, 0, dims))
+    status = clarke_lower_fail(low, err, "before operator set 13 it is over all axes from axis on: only the last one is supported");
+  return status == CLARKE_OK ? clarke_inner_done(low, 0, find_largest(low, &c, err), err) : status;
+}
+
+/* --- ArgMax, ArgMin --- */
+
+/* The place of the one: places times ones, summed. */
+static size_t
+place_of_one(clarke_lowering *low, const contest *c, size_t ones, size_t rank, clarke_error *err)
+{
+  int64_t order[CLARKE_MAX_WHOLE];
+  size_t places, n = 0;
+
+  for (size_t a = 0; a < rank; a++)
+    if (a != c->axis)
+      order[n++] = (int64_t)a;
+  order[n] = (int64_t)c->axis;
+  ones = clarke_inner_transposed(low, ones, order, rank, err);
+  if (ones == CLARKE_NONE || clarke_lower_made(low, 1, &c->n, &places, err) != CLARKE_OK)
+    return CLARKE_NONE;
+  for (size_t k = 0; k < c->n; k++)
+    low->graph->values[places].real[k] = (double)k;
+  return clarke_inner_of(low, "MatMul", ones, places, err);
+}
+
+static clarke_status
+lower_place_of_largest(clarke_lowering *low, clarke_error *err)
+{
+  const bool smallest = strcmp(low->node->op_type, "ArgMin") == 0;
+  contest c = {.last = clarke_lower_int(low, "select_last_index", 0) != 0};
+  size_t dims[CLARKE_MAX_WHOLE], rank, y;
+  clarke_status status = read_contest(low, &c, clarke_lower_int(low, "axis", 0), err);
+
   if (status != CLARKE_OK)
     return status;
-  if (dims[axis] > 1)
-    y = larger_than_others(low, axis, dims[axis], err);
-  else
-    y = clarke_inner_of(low, "Add", clarke_inner_of(low, "Mul", low->in[0], clarke_inner_number(low, 0, err), err),
-                        clarke_inner_number(low, 1, err), err);
+  rank = clarke_axes_whole(low, 0, dims);
+  c.x = smallest ? clarke_inner_function(low, "Neg", c.x, err) : c.x;
+  y = place_of_one(low, &c, c.x != CLARKE_NONE ? find_largest(low, &c, err) : CLARKE_NONE, rank, err);
+  if (y != CLARKE_NONE && clarke_lower_int(low, "keepdims", 1) != 0)
+    y = clarke_inner_of(low, "Unsqueeze", y, clarke_inner_integers(low, &(int64_t){(int64_t)c.axis}, 1, err), err);
+  if (y == CLARKE_NONE)
+    return clarke_inner_failed(err);
+  low->graph->values[y].holds = CLARKE_HOLDS_INTEGERS;
+  low->graph->values[y].reach = (double)(c.n - 1);
   return clarke_inner_done(low, 0, y, err);
 }
+
+/* --- Compress --- */
 
 /* The places that the condition, a list of truth values, names. */
 static size_t
@@ -301,7 +361,13 @@ clarke_lower_modulo(clarke_lowering *low, clarke_error *err)
   return clarke_inner_done(low, 0, clarke_inner_of(low, "Sub", low->in[0], clarke_inner_of(low, "Mul", w, low->in[1], err), err), err);
 }
 
+#define PLACE_OF_LARGEST \
+  .forms = {{7, 1, 1, 1, "axis:i keepdims:b"}, {12, 1, 1, 1, "axis:i keepdims:b select_last_index:b"}}, \
+  .lower = lower_place_of_largest, .batch = CLARKE_BATCH_ANY
+
 const clarke_op clarke_ops_along[] = {
+  {.name = "ArgMax", PLACE_OF_LARGEST},
+  {.name = "ArgMin", PLACE_OF_LARGEST},
   {.name = "Compress", .forms = {{9, 2, 2, 1, "axis:i"}}, .lower = lower_compress, .batch = CLARKE_BATCH_ANY},
   {.name = "Hardmax", .forms = {{7, 1, 1, 1, "axis:i"}}, .lower = lower_hardmax, .batch = CLARKE_BATCH_ANY},
   {.name = "ReverseSequence", .forms = {{10, 2, 2, 1, "batch_axis:i time_axis:i"}}, .lower = lower_reverse, .batch = CLARKE_BATCH_ANY},

@@ -2,6 +2,7 @@
  * an embedding's rows are. Both are sums without an activation among their terms. An activation that no sample is read for
  * has no batch axis: the graph must have none, and be run once. Of an activation Gather takes some entries (take.c). */
 #include "op/axes.h"
+#include "op/index.h"
 #include "op/lower.h"
 #include "op/take.h"
 
@@ -115,6 +116,8 @@ lower_gather(clarke_lowering *low, clarke_error *err)
 {
   const clarke_value *x = clarke_lower_has(low, 0) ? clarke_lower_value(low, 0) : NULL;
 
+  if (clarke_index_is_computed(low, 1))
+    return clarke_index_take(low, err);
   if (x != NULL && x->constant && x->real != NULL && is_single_run(low))
     return lift_rows(low, err);
   if (x != NULL && x->negated)

@@ -1,9 +1,10 @@
-/* Operators on images that are others: CenterCropPad is a Pad, Col2Im a ConvTranspose whose filters each have one 1. */
+/* Operators on images that are others: CenterCropPad is a Pad, Col2Im a ConvTranspose whose filters each have one 1, Upsample a Resize. */
 #include "op/axes.h"
 #include "op/lower.h"
 #include "op/node.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Half of what an axis is to have more, or less, goes before it: rounded towards 0. */
 static clarke_status
@@ -216,9 +217,38 @@ lower_affine_grid(clarke_lowering *low, clarke_error *err)
   return clarke_inner_done(low, 0, clarke_inner_reshaped(low, y, shape, dims[1] + 2, err), err);
 }
 
+/* --- Upsample: a Resize, each place counted from the first. --- */
+
+static clarke_status
+lower_upsample(clarke_lowering *low, clarke_error *err)
+{
+  const clarke_attr *mode = clarke_model_attr(low->node, "mode"), *given = clarke_model_attr(low->node, "scales");
+  const clarke_attr attr[3] = {{.name = "mode", .type = CLARKE_ATTR_STRING, .s = mode != NULL ? mode->s : "nearest"},
+                               {.name = "coordinate_transformation_mode", .type = CLARKE_ATTR_STRING, .s = "asymmetric"},
+                               {.name = "nearest_mode", .type = CLARKE_ATTR_STRING, .s = "floor"}};
+  size_t scales = low->n_in > 1 ? low->in[1] : CLARKE_NONE;
+  clarke_status status = clarke_lower_first(low, err);
+
+  if (status != CLARKE_OK)
+    return status;
+  if (low->opset >= 10 || strcmp(attr[0].s, "cubic") == 0)
+    return clarke_lower_fail(low, err, low->opset >= 10 ? "the operator ends before operator set 10" : "mode is cubic; expected nearest or linear");
+  if (given != NULL) {
+    status = clarke_lower_made(low, 1, &given->n, &scales, err);
+    if (status == CLARKE_OK && given->n > 0)
+      memcpy(low->graph->values[scales].real, given->floats, given->n * sizeof *given->floats);
+  }
+  if (status == CLARKE_OK && scales == CLARKE_NONE)
+    status = clarke_lower_fail(low, err, "no scales");
+  if (status != CLARKE_OK)
+    return status;
+  return clarke_inner_done(low, 0, clarke_inner_node(low, "Resize", (size_t[]){low->in[0], CLARKE_NONE, scales}, 3, attr, 3, err), err);
+}
+
 const clarke_op clarke_ops_images[] = {
   {.name = "AffineGrid", .forms = {{20, 2, 2, 1, "align_corners:b"}}, .lower = lower_affine_grid},
   {.name = "CenterCropPad", .forms = {{18, 2, 2, 1, "axes:I"}}, .lower = lower_center},
   {.name = "Col2Im", .forms = {{18, 3, 3, 1, "dilations:I pads:I strides:I"}}, .lower = lower_fold},
+  {.name = "Upsample", .forms = {{7, 1, 1, 1, "mode:s scales:F"}, {9, 2, 2, 1, "mode:s"}}, .lower = lower_upsample},
   {.name = NULL},
 };

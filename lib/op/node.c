@@ -127,7 +127,7 @@ check_held(const clarke_lowering *low, clarke_error *err)
   static const char *const takes[] = {[CLARKE_HOLDS_TRUTHS] = " And Or Not Where Equal Cast CastLike ",
                                       [CLARKE_HOLDS_INTEGERS] =
                                           " Where Equal Less LessOrEqual Greater GreaterOrEqual Cast CastLike "
-                                          "QuantizeLinear DequantizeLinear QLinearConv QLinearMatMul ConvInteger MatMulInteger Add ",
+                                          "QuantizeLinear DequantizeLinear QLinearConv QLinearMatMul ConvInteger MatMulInteger Add OneHot ",
                                       [CLARKE_HOLDS_FLOAT8] = " Cast CastLike DequantizeLinear "};
   static const char *const what[] = {[CLARKE_HOLDS_TRUTHS] = "truth values", [CLARKE_HOLDS_INTEGERS] = "integers",
                                      [CLARKE_HOLDS_FLOAT8] = "floats of 8 bits"};

@@ -1,4 +1,5 @@
-/* LRN: x by a power of what its channel and those beside it respond with, their squares' sum. As nodes within the node. */
+/* LRN: x by a power of what its channel and those beside it respond with, their squares' sum. MeanVarianceNormalization: less its mean,
+ * by its deviation. As nodes within the node. */
 #include "op/axes.h"
 #include "op/lower.h"
 #include "op/node.h"
@@ -54,7 +55,36 @@ lower_responses(clarke_lowering *low, clarke_error *err)
   return clarke_inner_done(low, 0, clarke_inner_of(low, "Div", low->in[0], y, err), err);
 }
 
+/* The mean of the value over the axes, which stay with one entry. */
+static size_t
+mean_of(clarke_lowering *low, size_t value, const int64_t *axes, size_t n, clarke_error *err)
+{
+  const size_t list = value != CLARKE_NONE ? clarke_inner_integers(low, axes, n, err) : value;
+
+  return clarke_inner_of(low, "ReduceMean", value, list, err);
+}
+
+static clarke_status
+lower_mean_and_variance(clarke_lowering *low, clarke_error *err)
+{
+  static const int64_t usual[3] = {0, 2, 3};
+  const clarke_attr *axes = clarke_model_attr(low->node, "axes");
+  const int64_t *list = axes != NULL ? axes->ints : usual;
+  const size_t n = axes != NULL ? axes->n : 3;
+  size_t mean, square, y;
+  clarke_status status = clarke_lower_first(low, err);
+
+  if (status != CLARKE_OK)
+    return status;
+  mean = mean_of(low, low->in[0], list, n, err);
+  square = mean_of(low, clarke_inner_of(low, "Mul", low->in[0], low->in[0], err), list, n, err);
+  y = clarke_inner_of(low, "Sub", square, clarke_inner_of(low, "Mul", mean, mean, err), err);
+  y = by_number(low, "Add", clarke_inner_function(low, "Sqrt", y, err), (double)1e-9F, err);
+  return clarke_inner_done(low, 0, clarke_inner_of(low, "Div", clarke_inner_of(low, "Sub", low->in[0], mean, err), y, err), err);
+}
+
 const clarke_op clarke_ops_response[] = {
   {.name = "LRN", .forms = {{7, 1, 1, 1, "alpha:f beta:f bias:f size:i"}}, .lower = lower_responses},
+  {.name = "MeanVarianceNormalization", .forms = {{9, 1, 1, 1, "axes:I"}}, .lower = lower_mean_and_variance, .batch = CLARKE_BATCH_ANY},
   {.name = NULL},
 };

@@ -1,5 +1,6 @@
 /* Operators that ONNX states by others, node by node: functions, products along axes, and choices by constants. */
 #include "op/axes.h"
+#include "op/index.h"
 #include "op/lower.h"
 #include "op/node.h"
 #include "op/reduction.h"
@@ -367,6 +368,48 @@ fill_places(int64_t *which, const clarke_value *places, size_t depth, size_t inn
   }
 }
 
+static clarke_status
+read_depth(clarke_lowering *low, int64_t *depth, clarke_error *err)
+{
+  const clarke_status status = check_whole(low, 1, err);
+
+  if (status != CLARKE_OK)
+    return status;
+  *depth = clarke_lower_value(low, 1)->count == 1 ? whole_entry(clarke_lower_value(low, 1), 0) : 0;
+  return *depth > 0 ? CLARKE_OK : clarke_lower_fail(low, err, "the depth is no number above 0");
+}
+
+/* OneHot of computed places: the values are an activation's, or two numbers, which no parameter is. */
+static clarke_status
+choose_computed(clarke_lowering *low, clarke_error *err)
+{
+  clarke_value *v = clarke_lower_has(low, 2) ? &low->graph->values[low->in[2]] : NULL;
+  int64_t order[CLARKE_MAX_WHOLE + 1], depth;
+  size_t value[2], ones, none, axis, dims[CLARKE_MAX_WHOLE], rank = clarke_axes_whole(low, 0, dims) + 1;
+  clarke_status status = read_depth(low, &depth, err);
+
+  if (status == CLARKE_OK)
+    status = clarke_axes_resolve(low, clarke_lower_int(low, "axis", -1), rank, &axis, err);
+  if (status != CLARKE_OK)
+    return status;
+  if (v == NULL || v->rank != 1 || v->count != 2 || (v->constant ? v->real == NULL || v->negated : low->graph->batched && !v->batch.none))
+    return clarke_lower_fail(low, err, "input 2 must be two floats, without a batch axis");
+  v->bound = v->constant;
+  for (size_t i = 0; i < 2; i++) {
+    v = &low->graph->values[low->in[2]]; /* values may move as they are made */
+    value[i] = v->constant ? clarke_inner_number(low, v->real[i], err) : clarke_inner_sliced(low, low->in[2], 0, i, i + 1, err);
+  }
+  ones = clarke_index_ones(low, 0, (size_t)depth, err);
+  for (size_t a = 0; a < rank; a++)
+    order[a] = (int64_t)(a < axis ? a : a == axis ? rank - 1 : a - 1);
+  ones = clarke_inner_transposed(low, ones, order, rank, err);
+  if (ones == CLARKE_NONE)
+    return clarke_inner_failed(err);
+  none = clarke_inner_of(low, "Sub", clarke_inner_number(low, 1, err), ones, err);
+  ones = clarke_inner_of(low, "Mul", ones, value[1], err);
+  return clarke_inner_done(low, 0, clarke_inner_of(low, "Add", ones, clarke_inner_of(low, "Mul", none, value[0], err), err), err);
+}
+
 /* OneHot: of two values the second at each place, else the first. */
 static clarke_status
 lower_one_hot(clarke_lowering *low, clarke_error *err)
@@ -374,10 +417,13 @@ lower_one_hot(clarke_lowering *low, clarke_error *err)
   int64_t dims[CLARKE_MAX_RANK], depth, *which;
   size_t n, rank, axis, inner = 1, all, value;
   const clarke_attr along = clarke_inner_int("axis", 0);
-  clarke_status status = check_whole(low, 0, err);
+  clarke_status status;
 
+  if (clarke_index_is_computed(low, 0))
+    return choose_computed(low, err);
+  status = check_whole(low, 0, err);
   if (status == CLARKE_OK)
-    status = check_whole(low, 1, err);
+    status = read_depth(low, &depth, err);
   if (status != CLARKE_OK)
     return status;
   n = clarke_lower_value(low, 0)->count;
@@ -385,9 +431,8 @@ lower_one_hot(clarke_lowering *low, clarke_error *err)
     if (low->opset < 11 && whole_entry(clarke_lower_value(low, 0), e) < 0)
       return clarke_lower_fail(low, err, "place %zu is below 0, which is none before operator set 11", e);
   rank = clarke_lower_value(low, 0)->rank + 1;
-  depth = clarke_lower_value(low, 1)->count == 1 ? whole_entry(clarke_lower_value(low, 1), 0) : 0;
-  if (depth < 1 || n == 0 || rank > CLARKE_MAX_RANK || (size_t)depth > CLARKE_MAX_MAP / n)
-    return clarke_lower_fail(low, err, "a depth that is no number above 0, too many entries, or no places");
+  if (n == 0 || rank > CLARKE_MAX_RANK || (size_t)depth > CLARKE_MAX_MAP / n)
+    return clarke_lower_fail(low, err, "too many entries, or no places");
   status = clarke_axes_resolve(low, clarke_lower_int(low, "axis", -1), rank, &axis, err);
   if (status == CLARKE_OK && (!clarke_lower_has(low, 2) || clarke_lower_value(low, 2)->constant || clarke_lower_value(low, 2)->rank != 1
                               || clarke_lower_value(low, 2)->count != 2 || !(!low->graph->batched || clarke_lower_value(low, 2)->batch.none)))

@@ -21,7 +21,7 @@
 #include <string.h>
 
 static const char *const rule_name[RULES] = {"realize",       "refute",    "ad",        "mix",  "hull",
-                                             "compensation", "simplices", "separator", "bound"};
+                                             "compensation", "simplices", "balance", "separator", "bound"};
 
 static size_t wanted = 2000;
 static uint64_t seed = 1;
@@ -284,10 +284,17 @@ truth_of(const question *q)
   }
 }
 
+/* Does it prove in-bouligand where it has one cell, and in-clarke of more? */
+static bool
+of_one_cell(rule r)
+{
+  return r == RULE_HULL || r == RULE_SIMPLICES || r == RULE_BALANCE;
+}
+
 static const char *
 verdict_of(const scene *s, rule r)
 {
-  const bool either = (r == RULE_HULL || r == RULE_SIMPLICES) && draw_below(s->state, 3) == 0;
+  const bool either = of_one_cell(r) && draw_below(s->state, 3) == 0;
 
   return r >= RULE_SEPARATOR ? "not-in-clarke" : r == RULE_AD || r == RULE_COMPENSATION || either ? "in-bouligand" : "in-clarke";
 }
@@ -387,7 +394,7 @@ forge(scene *s, rule r)
     say(s, "evidence %s\n", rule_name[r]);
   right = forge_evidence(s, r);
   if (s->length > begin) {
-    if ((r == RULE_HULL || r == RULE_SIMPLICES) && *q.verdict == 'i' && q.verdict[3] == 'b' && right == YES)
+    if (of_one_cell(r) && *q.verdict == 'i' && q.verdict[3] == 'b' && right == YES)
       right = UNKNOWN; /* of one cell alone */
     judge_evidence(&q, right);
     edit(s, begin);

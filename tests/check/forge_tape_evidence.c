@@ -466,16 +466,32 @@ typedef struct {
   move d[MOST_BLOCKS][MOST_SIMPLEX];
 } blocks;
 
-/* AD's slopes everywhere, but for one spot's side. */
+/* AD's slopes up to spot k's step, but for that spot's side; behind it those of a cell. */
 static void
-switched(const scene *s, size_t k, int to, double *gradient)
+switched(const scene *s, const int *behind, size_t k, int to, double *gradient)
 {
   int side[MOST_SPOTS];
 
   for (size_t i = 0; i < MOST_SPOTS; i++)
-    side[i] = -1;
+    side[i] = i < s->truth.n_spots && s->truth.spot[i].step > s->truth.spot[k].step ? behind[i] : -1;
   side[k] = to;
   truth_gradient(&s->truth, side, gradient);
+}
+
+/* What one side of spot k has over another, in the loss's gradient. Does it count in any of the cells? */
+static bool
+switched_row(const scene *s, int (*sides)[MOST_SPOTS], size_t cells, size_t k, int to, int from, double *row)
+{
+  double one[TAPE_WEIGHTS], other[TAPE_WEIGHTS];
+
+  for (size_t c = 0; c < cells; c++) {
+    switched(s, sides[c], k, to, one);
+    switched(s, sides[c], k, from, other);
+    less(one, other, row);
+    if (row[0] != 0 || row[1] != 0 || row[2] != 0)
+      return true;
+  }
+  return false;
 }
 
 /* The side to which a move brings spot k; -1: it is on none. No spot is behind another. */
@@ -573,23 +589,20 @@ is_simplex(double change[][TAPE_WEIGHTS], size_t d, const size_t *axis)
   return true;
 }
 
-/* Of a block: do its cells surround AD's output in what its kinks span? */
+/* Of a block, or a group: do its cells surround AD's output in what its kinks span? side -1: AD's. */
 static bool
-surrounds(const scene *s, const blocks *of, size_t b)
+surround(const scene *s, const blocks *of, size_t b, int (*side)[MOST_SPOTS])
 {
-  double row[MOST_ROWS + TAPE_WIDTH][TAPE_WEIGHTS], change[MOST_SIMPLEX][TAPE_WEIGHTS], one[TAPE_WEIGHTS], first[TAPE_WEIGHTS];
-  int side[MOST_SIMPLEX][MOST_SPOTS];
+  double row[MOST_ROWS + TAPE_WIDTH][TAPE_WEIGHTS], change[MOST_SIMPLEX][TAPE_WEIGHTS];
   size_t n = 0, axis[2] = {0, 1};
 
   for (size_t c = 0; c < of->cells[b]; c++) {
-    for (size_t k = 0; k < MOST_SPOTS; k++)
-      side[c][k] = k < s->truth.n_spots && of->of[k] == b ? side_of(s, k, of->d[b][c]) : -1;
     truth_gradient(&s->truth, side[c], change[c]);
     less(change[c], s->truth.ad, change[c]);
   }
   for (size_t k = 0; k < s->truth.n_spots; k++) {
     const bool window = s->truth.spot[k].window;
-    bool begun = false;
+    int first = -1;
 
     for (int o = 0; o < (window ? (int)TAPE_WIDTH : 2) && of->of[k] == b; o++) {
       bool plays = window && truth_share(&s->truth, k, -1, (size_t)o) != 0;
@@ -598,18 +611,26 @@ surrounds(const scene *s, const blocks *of, size_t b)
         plays = plays || (side[c][k] == o && (window || truth_slope(&s->truth, k, o) != truth_slope(&s->truth, k, -1)));
       if (!plays)
         continue;
-      switched(s, k, o, one);
-      if (window && begun)
-        less(one, first, row[n++]);
-      else if (window)
-        memcpy(first, one, sizeof first);
+      if (!window || first >= 0)
+        n += switched_row(s, side, of->cells[b], k, o, first, row[n]);
       else
-        less(one, s->truth.ad, row[n++]);
-      begun = true;
+        first = o;
     }
   }
   const size_t d = dimension_of(row, n, axis);
   return of->cells[b] == d + 1 && is_simplex(change, d, axis);
+}
+
+/* Those of a block. */
+static bool
+surrounds(const scene *s, const blocks *of, size_t b)
+{
+  int side[MOST_SIMPLEX][MOST_SPOTS];
+
+  for (size_t c = 0; c < of->cells[b]; c++)
+    for (size_t k = 0; k < MOST_SPOTS; k++)
+      side[c][k] = k < s->truth.n_spots && of->of[k] == b ? side_of(s, k, of->d[b][c]) : -1;
+  return surround(s, of, b, side);
 }
 
 /* All that the rule asks, where no kink is behind another. The spots that are not touched are of no consequence. */
@@ -678,6 +699,21 @@ say_blocks(scene *s, const blocks *of)
       say_move(s, of->d[b][c]);
 }
 
+/* Are the options of windows told, and is each kink that may be touched? */
+static bool
+sites_are_told(const scene *s)
+{
+  for (size_t k = 0; k < s->truth.n_spots; k++) {
+    size_t tied = 0;
+
+    for (size_t i = 0; i < TAPE_WIDTH; i++)
+      tied += s->truth.spot[k].window && s->truth.spot[k].tied[i];
+    if (tied > 2)
+      return false; /* some may be one option */
+  }
+  return s->n == s->truth.n_spots && !s->truth.rounded;
+}
+
 /* Is the rule told in plain numbers? */
 static bool
 is_plain(const scene *s)
@@ -687,12 +723,7 @@ is_plain(const scene *s)
 
   for (size_t k = 0; k < s->truth.n_spots; k++) {
     const spot *at = &s->truth.spot[k];
-    size_t tied = 0;
 
-    for (size_t i = 0; i < TAPE_WIDTH; i++)
-      tied += at->window && at->tied[i];
-    if (tied > 2)
-      return false; /* some may be one option */
     while (at->window && !at->tied[side[k]])
       side[k]++;
     if (truth_rows(&s->truth, side, k, row) == 0 && !truth_constant(&s->truth, k))
@@ -701,7 +732,7 @@ is_plain(const scene *s)
       if (truth_behind(&s->truth, k, j))
         return false;
   }
-  return s->n == s->truth.n_spots && !s->truth.curved && !s->truth.rounded;
+  return sites_are_told(s) && !s->truth.curved;
 }
 
 /* Blocks of the touched kinks, in one or two; those that have AD's sides may be in none. */
@@ -745,6 +776,188 @@ forge_simplices(scene *s)
   say_blocks(s, &of);
   say_moves(s, d, n);
   return !plain ? UNKNOWN : are_simplices(s, &of, d, n) ? YES : NO;
+}
+
+/* ---- Balance */
+
+typedef int choices[MOST_BLOCKS][MOST_SIMPLEX][MOST_SPOTS]; /* of each group, each of its cells' sides */
+
+static size_t
+cells_of(const blocks *of)
+{
+  return of->n == 2 ? of->cells[0] * of->cells[1] : of->cells[0];
+}
+
+/* The sides of cell i, one for each choice of the groups' cells: the last group's change first. What is in no group has its own. */
+static void
+sides_of(const scene *s, const blocks *of, choices choice, size_t i, int *side)
+{
+  const size_t last = of->n == 2 ? of->cells[1] : 1, chosen[MOST_BLOCKS] = {i / last, i % last};
+
+  for (size_t k = 0; k < s->truth.n_spots; k++)
+    if (of->of[k] == NO_BLOCK)
+      own_side(s, k, NULL, 0, 0, &side[k]);
+    else
+      memcpy(&side[k], &choice[of->of[k]][chosen[of->of[k]]][k], sizeof *side);
+}
+
+static bool
+differs(const scene *s, size_t k, int side)
+{
+  for (size_t i = 0; i < (s->truth.spot[k].window ? s->tape.step[s->truth.spot[k].step].width : 1); i++)
+    if (truth_share(&s->truth, k, side, i) != truth_share(&s->truth, k, -1, i))
+      return true;
+  return false;
+}
+
+/* Has each kink whose slope is not AD's an argument that moves, and is it in a group? Of two groups, is none behind another? What these
+ * numbers do not tell is unknown: a slope that counts for nothing, or a kink that may be constant in a cell. */
+static answer
+groups_hold(const scene *s, const blocks *of, int (*side)[MOST_SPOTS], size_t n)
+{
+  bool split[MOST_SPOTS] = {false}, counts[MOST_SPOTS];
+  double row[TAPE_WIDTH][TAPE_WEIGHTS];
+  answer held = YES;
+
+  for (size_t k = 0; k < s->truth.n_spots; k++) {
+    counts[k] = false;
+    for (size_t c = 0; c < n; c++) {
+      if (truth_constant(&s->truth, k) || !differs(s, k, side[c][k]))
+        continue;
+      if (truth_rows(&s->truth, side[c], k, row) == 0)
+        return UNKNOWN;
+      split[k] = true;
+      counts[k] = counts[k] || switched_row(s, side, n, k, side[c][k], -1, row[0]);
+    }
+    if (split[k] && of->of[k] == NO_BLOCK)
+      return counts[k] ? NO : UNKNOWN;
+  }
+  for (size_t k = 0; k < s->truth.n_spots && of->n == 2; k++)
+    for (size_t j = 0; j < s->truth.n_spots; j++)
+      if (split[k] && split[j] && truth_behind(&s->truth, k, j))
+        held = counts[k] && counts[j] ? NO : UNKNOWN;
+  return held;
+}
+
+/* All that the rule asks of the groups; where it is told. */
+static answer
+groups_balance(const scene *s, const blocks *of, choices choice)
+{
+  int side[MOST_SIMPLEX * MOST_SIMPLEX][MOST_SPOTS];
+  answer held;
+
+  for (size_t i = 0; i < cells_of(of); i++)
+    sides_of(s, of, choice, i, side[i]);
+  held = groups_hold(s, of, side, cells_of(of));
+  for (size_t b = 0; b < of->n && held == YES; b++) {
+    int own[MOST_SIMPLEX][MOST_SPOTS];
+
+    for (size_t c = 0; c < of->cells[b]; c++)
+      for (size_t k = 0; k < MOST_SPOTS; k++)
+        own[c][k] = k < s->truth.n_spots && of->of[k] == b && !truth_constant(&s->truth, k) ? choice[b][c][k] : -1;
+    held = surround(s, of, b, own) ? YES : NO;
+  }
+  return held;
+}
+
+/* Is a cell that is sure to be there for each choice? */
+static bool
+cells_are_there(const scene *s, const blocks *of, choices choice)
+{
+  for (size_t i = 0; i < cells_of(of); i++) {
+    int side[MOST_SPOTS];
+    size_t c = 0;
+
+    sides_of(s, of, choice, i, side);
+    while (c < s->truth.n_cells && (!s->truth.cell[c].certain || memcmp(s->truth.cell[c].side, side, s->truth.n_spots * sizeof *side) != 0))
+      c++;
+    if (c == s->truth.n_cells)
+      return false;
+  }
+  return true;
+}
+
+/* The touched kinks, in one group or two; those that have AD's sides may be in none. */
+static void
+draw_groups(const scene *s, blocks *of)
+{
+  bool first = false;
+  int side;
+
+  of->n = 1;
+  for (size_t k = 0; k < MOST_SPOTS; k++)
+    of->of[k] = NO_BLOCK;
+  for (size_t k = 0; k < s->n; k++) {
+    const size_t at = s->site[k].spot;
+
+    if (own_side(s, at, NULL, 0, 0, &side) ? one_in(s, 3) : one_in(s, 30))
+      continue;
+    of->of[at] = first && one_in(s, 2);
+    of->n = of->of[at] == 1 ? 2 : of->n;
+    first = true;
+  }
+  if (!first)
+    of->of[s->site[0].spot] = 0;
+}
+
+static void
+draw_choices(const scene *s, blocks *of, choices choice)
+{
+  for (size_t b = 0; b < of->n; b++) {
+    of->cells[b] = one_in(s, 3) ? 1 : 2 + draw_below(s->state, s->tape.n_moving);
+    for (size_t c = 0; c < of->cells[b]; c++)
+      memcpy(choice[b][c], s->truth.cell[draw_below(s->state, s->truth.n_cells)].side, sizeof choice[b][c]);
+  }
+}
+
+/* The lines of a cell. Is it realized? */
+static bool
+say_cell(scene *s, const int *side)
+{
+  move d[2];
+  const size_t n = draw_moves(s, side, all_sided, d);
+
+  say(s, "cell ");
+  say_sides(s, side);
+  say(s, "\n");
+  say_moves(s, d, n);
+  return realized(s, side, all_sided, d, n);
+}
+
+static answer
+forge_balance(scene *s)
+{
+  blocks of = {.n = 1};
+  choices choice;
+  answer right = NO;
+  bool there = true;
+
+  if (s->n == 0)
+    return UNKNOWN;
+  for (size_t i = one_in(s, 4) ? 59 : 0; i < 60 && right != YES; i++) {
+    draw_groups(s, &of);
+    draw_choices(s, &of, choice);
+    right = cells_are_there(s, &of, choice) || i == 59 ? groups_balance(s, &of, choice) : NO;
+  }
+  say(s, "evidence balance %zu\n", of.n);
+  for (size_t b = 0; b < of.n; b++) {
+    say(s, "group %zu", of.cells[b]);
+    for (size_t k = 0; k < s->n; k++)
+      if (of.of[s->site[k].spot] == b)
+        say(s, " %zu", k);
+    say(s, "\n");
+  }
+  for (size_t i = 0; i < cells_of(&of); i++) {
+    int side[MOST_SPOTS];
+
+    sides_of(s, &of, choice, i, side);
+    if (one_in(s, 40)) {
+      draw_sides(s, side);
+      right = UNKNOWN;
+    }
+    there = say_cell(s, side) && there;
+  }
+  return !there ? NO : sites_are_told(s) ? right : UNKNOWN;
 }
 
 /* ---- Trees */
@@ -1046,7 +1259,7 @@ answer
 forge_evidence(scene *s, rule r)
 {
   static const forger forgers[RULES] = {forge_realize, forge_refute, forge_ad, forge_mix, forge_hull, forge_compensation,
-                                        forge_simplices, forge_separator, forge_bound};
+                                        forge_simplices, forge_balance, forge_separator, forge_bound};
 
   return forgers[r](s);
 }

@@ -26,7 +26,7 @@ typedef struct {
 /* What the evidence is by the rule, told in plain numbers: it holds, or not; or that is not told. */
 typedef answer (*forger)(scene *s);
 
-typedef enum { RULE_REALIZE, RULE_REFUTE, RULE_AD, RULE_MIX, RULE_HULL, RULE_COMPENSATION, RULE_SIMPLICES, RULE_SEPARATOR, RULE_BOUND, RULES } rule;
+typedef enum { RULE_REALIZE, RULE_REFUTE, RULE_AD, RULE_MIX, RULE_HULL, RULE_COMPENSATION, RULE_SIMPLICES, RULE_BALANCE, RULE_SEPARATOR, RULE_BOUND, RULES } rule;
 
 /* Writes evidence of that rule behind the text. */
 answer forge_evidence(scene *s, rule r);

@@ -1169,6 +1169,29 @@ def wide():
     case("wide-first", 0, "VERIFIED", evidence=AD.replace("move w at 0 -1", "move b at 0 1"), **{**base, "verdict": "in-bouligand", "tie": "tie GlobalMaxPool first"})
 
 
+def routed():
+    """The row of a table that the largest of three numbers names, less its negative, by two ReLUs: of a row that is 0 AD says 0, and the slope is 1.
+    Places are constants where no two numbers are equal, and the row is known; where two are, there is no answer."""
+    def model(name, *nodes):
+        save(name, [helper.make_node("MatMul", ["x", "w"], ["h"]), *nodes, helper.make_node("Relu", ["r"], ["a"], "up"), helper.make_node("Neg", ["r"], ["m"]),
+                    helper.make_node("Relu", ["m"], ["b"], "down"), helper.make_node("Sub", ["a", "b"], ["out"])], ["N", 3], None, dict(w=np.eye(3), t=[[1], [0], [2]]))
+    least = [helper.make_node("ArgMin", ["h"], ["i"], axis=1, select_last_index=1), helper.make_node("Constant", [], ["n"], value=numpy_helper.from_array(np.int64(3))),
+             helper.make_node("Constant", [], ["v"], value=numpy_helper.from_array(np.float32([0, 1]))), helper.make_node("OneHot", ["i", "n", "v"], ["o"]),
+             helper.make_node("Constant", [], ["one"], value=numpy_helper.from_array(np.int64([1]))), helper.make_node("Squeeze", ["o", "one"], ["p"]),
+             helper.make_node("MatMul", ["p", "t"], ["r"])]
+    model("routed.onnx", helper.make_node("ArgMax", ["h"], ["i"], axis=1, keepdims=0), helper.make_node("Gather", ["t", "i"], ["r"]))
+    model("routed-least.onnx", *least)
+    batch("routed.npz", [[0, 3, 1], [5, 1, 2]])
+    batch("routed-least.npz", [[0, -3, 1], [-5, 1, 2]])
+    batch("routed-equal.npz", [[0, 3, 1], [5, 5, 2]])
+    tree = "evidence separator\nv t 1 -1\ntree\nbranch 0\nbranch 1\ndead 2\nu 0 1\nu 1 1\nleaf\nbranch 1\nleaf\ndead 2\nu 0 1\nu 1 1"
+    base = dict(verdict="not-in-clarke", touched=2, proxies=["Relu 0 0"])
+    for name, row in [("routed", "routed"), ("routed-least", "routed-least")]:
+        case(name, 0, "VERIFIED", model=row + ".onnx", data=row + ".npz", evidence=tree, **base)
+        case(name + "-other", 1, "separated", model=row + ".onnx", data=row + ".npz", evidence=tree.replace("v t 1", "v t 2"), **base)
+    case("routed-equal", 2, "is where the function jumps", model="routed.onnx", data="routed-equal.npz", evidence=tree, **base)
+
+
 def global_maxima():
     """GlobalMaxPool behind a convolution by 0: w x + b, tied, with the options of the image's numbers; and behind
     normalizations, which keep what is one function."""
@@ -1792,16 +1815,27 @@ def operators():
                           node("Resize", ["y", "", "", "n"], ["z"], axes=[2, 3], mode="linear", coordinate_transformation_mode="align_corners"), node("Mul", ["z", "w"], ["out"])],
                          [2, 2, 3], 2, dict(w=dyadic(2, 3, 5)), 19),
     }
+    transforms = lambda: {  # noqa: E731
+        "quarters": ([node("Mul", ["x", "w"], ["y"]), node("DFT", ["y"], ["z"], axis=1), node("Relu", ["z"], ["out"])], [4, 2], 2, dict(w=dyadic(4, 2)), 17),
+        "spectrum": ([node("Mul", ["x", "w"], ["y"]), constant("hop", numpy_helper.from_array(np.int64(2))), node("STFT", ["y", "hop", "u"], ["z"]), node("Relu", ["z"], ["out"])],
+                     [9, 1], 2, dict(w=dyadic(9, 1), u=dyadic(5)), 17),
+        "determinants": ([node("Mul", ["x", "w"], ["y"]), node("Det", ["y"], ["z"]), node("Relu", ["z"], ["out"])], [2, 3, 3], 2, dict(w=dyadic(3, 3)), 17),
+        "deviations": ([node("MeanVarianceNormalization", ["x"], ["y"], axes=[2, 3]), node("Mul", ["y", "w"], ["out"])], [2, 2, 3], 2, dict(w=dyadic(2, 1, 1)), 17),
+        "named-places": ([node("MatMul", ["x", "w"], ["h"]), node("ArgMin", ["h"], ["i"], axis=-1), node("Squeeze", ["i", "last"], ["j"]), node("Gather", ["t", "j"], ["out"], axis=1)],
+                         [2, 3], 1, dict(w=dyadic(3, 4), t=dyadic(1, 4)), 17),
+    }
     # More are drawn when the first are done, which so stay what they were.
     for name, (nodes, shape, samples, parameters, opset) in chain(cases.items(), later(more), later(last), later(after), later(newest),
                                                                   later(gated), later(moved), later(single), later(larger), later(inside),
                                                                   later(resized), later(bent), later(extreme), later(between), later(repeated), later(whole),
                                                                   later(several), later(again), later(scaled), later(placed), later(ranged),
-                                                                  later(computed), later(spatial), later(infinite), later(decided), later(rows), later(standardized), later(sums), later(made), later(drops), later(fresh), later(stretched)):
+                                                                  later(computed), later(spatial), later(infinite), later(decided), later(rows), later(standardized), later(sums), later(made), later(drops), later(fresh), later(stretched), later(transforms)):
         if name == "parts":
             nodes.insert(0, constant("two", ints(2)))
         if name == "rows-of-each":
             nodes.insert(0, nodes.pop(7))
+        if name == "named-places":
+            nodes.insert(0, constant("last", ints(2)))
         if name == "made-lstm":
             nodes.insert(0, constant("nought", ints(0)))
         if name == "alike":
@@ -1954,7 +1988,7 @@ def graphs_in_nodes():
 
 
 OPERATORS = []
-ROUNDED = ["smooth", "softmax-old", "hardswish", "norm-root", "layer", "instance", "group", "trained", "trained-rows",
+ROUNDED = ["spectrum", "deviations", "smooth", "softmax-old", "hardswish", "norm-root", "layer", "instance", "group", "trained", "trained-rows",
            "layer-exact", "functions", "quotients", "divided", "elus", "between", "between-line", "lstm", "gru", "rnn", "masked", "counted", "written-out", "minus-infinity", "standardized",
            "made-norms", "made-lstm", "made-gru", "root-mean", "last-state"]
 
@@ -5977,7 +6011,7 @@ def main():
     for make in [lemma2, lemma3, one_layer_abs, two_layers, cascade, sigmoid, prelu, no_bend, constant_behind, convolutions, tied, opposed,
                  normalized, near_kinks, resting, factors, false_factors, products_of_parameters,
                  quotients_by_parameters, slopes_of_quotients, windows_of_products, identities, statements, roles, runs, lists,
-                 long_lists, orders, bounds, simplices, balances, layers, exact_layers, trained, wide, global_maxima, refusals, words, fan,
+                 long_lists, orders, bounds, simplices, balances, layers, exact_layers, trained, wide, routed, global_maxima, refusals, words, fan,
                  negated, own_losses, clamped, inputs, single_runs, records, extremes, sorts, expanded,
                   recurrent, needs, chains, lifted_constants, masked, values_that_are_shown, compared, jumping, padded, averaged, sums_of_products, dropped,
                   statistics, declarations, weights_of_nodes, zones, irrational_rows]:

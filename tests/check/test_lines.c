@@ -918,6 +918,142 @@ make_behind(plain_tape *t)
     st->term[0][i] = (plain_term){1, -1, i == 0 ? 4 : 2, 0};
 }
 
+/* max(w0, w1, w0 - w1) + relu(c), c a parameter of its own. */
+static void
+make_window_beside(plain_tape *t)
+{
+  begin(t);
+  t->step[1].n = 4;
+  for (size_t i = 0; i < 2; i++)
+    t->step[1].term[3][i] = (plain_term){i == 0, 2, 0, 0};
+  add(t, PLAIN_LARGEST, 1, 3)->op = 1;
+  add_relu(t, 1);
+  t->step[3].term[0][0] = (plain_term){1, -1, 1, 3};
+  plain_step *st = add(t, PLAIN_SUM, 1, 2);
+  for (size_t i = 0; i < 2; i++)
+    st->term[0][i] = (plain_term){1, -1, 2 + (int)i, 0};
+}
+
+/* relu(p(w0) + w1), of PRelu. */
+static void
+make_reached(plain_tape *t)
+{
+  begin(t);
+  t->w[2] = 0.5;
+  add_relu(t, 1);
+  t->step[2].op = 2;
+  t->step[2].term[0][0].w = 2;
+  plain_step *st = add(t, PLAIN_SUM, 1, 2);
+  st->term[0][1] = (plain_term){1, -1, 1, 1};
+  add_relu(t, 1);
+  add(t, PLAIN_SUM, 1, 1);
+}
+
+/* relu(w0) + max(w0, -w0) */
+static void
+make_abs_beside(plain_tape *t)
+{
+  make_apart_tie(t);
+  for (size_t f = 1; f < 3; f++)
+    t->step[1].term[f][0] = (plain_term){f == 1 ? 1 : -1, 0, 0, 0};
+  t->step[1].term[1][1].coef = t->step[1].term[2][1].coef = 0;
+}
+
+/* relu(w0 + x) + x exp(x) w0, of two samples, x = 0 and x = 1: the second one's derivative is not rational, and nothing is touched in it. */
+static void
+make_other_sample(plain_tape *t)
+{
+  begin(t);
+  t->batch = 2;
+  t->x[0] = 0;
+  t->x[1] = 1;
+  plain_step *st = &t->step[1];
+  st->n = 2;
+  for (size_t f = 0; f < 2; f++) {
+    st->term[f][0] = (plain_term){1, 0, -1, 0};
+    st->term[f][1] = (plain_term){f == 0, -1, 0, 0};
+  }
+  add(t, PLAIN_EXP, 1, 1)->term[0][0] = (plain_term){1, -1, 0, 0};
+  st = add(t, PLAIN_PRODUCT, 1, 2);
+  st->term[0][0] = (plain_term){1, -1, 0, 0};
+  st->term[0][1] = (plain_term){1, -1, 2, 0};
+  st = add(t, PLAIN_PRODUCT, 1, 2);
+  st->term[0][0] = (plain_term){1, -1, 3, 0};
+  st->term[0][1] = (plain_term){1, -1, 1, 1};
+  add_relu(t, 1);
+  t->step[5].term[0][0] = (plain_term){1, -1, 1, 0};
+  st = add(t, PLAIN_SUM, 1, 2);
+  st->term[0][0] = (plain_term){1, -1, 4, 0};
+  st->term[0][1] = (plain_term){1, -1, 5, 0};
+}
+
+/* (1 - x) exp(x w0 + 1) + x w0 + relu(w1), of two samples, x = 0 and x = 1: what is not rational in the first one is multiplied by 0. */
+static void
+make_by_samples(plain_tape *t)
+{
+  begin(t);
+  t->batch = 2;
+  t->x[0] = 0;
+  t->x[1] = 1;
+  plain_step *st = &t->step[1];
+  st->term[0][1].coef = 0;
+  st->term[1][0] = (plain_term){1, 1, -1, 0};
+  st->term[1][1].coef = 0;
+  st->term[2][0] = (plain_term){1, -1, -1, 0};
+  st->term[2][1] = (plain_term){-1, -1, 0, 0};
+  st = add(t, PLAIN_SUM, 1, 2);
+  st->term[0][1] = (plain_term){1, -1, -1, 0};
+  add(t, PLAIN_EXP, 1, 1);
+  st = add(t, PLAIN_PRODUCT, 1, 2);
+  st->term[0][0] = (plain_term){1, -1, 3, 0};
+  st->term[0][1] = (plain_term){1, -1, 1, 2};
+  add_relu(t, 1);
+  t->step[5].term[0][0] = (plain_term){1, -1, 1, 1};
+  st = add(t, PLAIN_SUM, 1, 3);
+  for (size_t i = 0; i < 3; i++)
+    st->term[0][i] = (plain_term){1, -1, i == 0 ? 4 : i == 1 ? 1 : 5, 0};
+}
+
+/* p(1 / (1 - relu(w0)) - 1) of PRelu; turned, relu's right side is the flat one, and 1 / (1 + relu(w0)) is read. */
+static void
+make_quotient(plain_tape *t, bool turned)
+{
+  begin(t);
+  t->w[2] = 0.5;
+  add_relu(t, 1);
+  t->step[2].piece[turned ? 0 : 1][1] = 1;
+  t->step[2].piece[turned ? 1 : 0][1] = 0;
+  plain_step *st = add(t, PLAIN_SUM, 1, 2);
+  st->term[0][0].coef = turned ? 1 : -1;
+  st->term[0][1] = (plain_term){1, -1, -1, 0};
+  add(t, PLAIN_RECIPROCAL, 1, 1);
+  st = add(t, PLAIN_SUM, 1, 2);
+  st->term[0][1] = (plain_term){-1, -1, -1, 0};
+  add_relu(t, 1);
+  t->step[6].op = 2;
+  t->step[6].term[0][0].w = 2;
+  add(t, PLAIN_SUM, 1, 1);
+}
+
+static void make_quotient_left(plain_tape *t) { make_quotient(t, false); }
+static void make_quotient_right(plain_tape *t) { make_quotient(t, true); }
+
+/* relu(2 w0) + relu((e - 4) w0): beside 0 the derivative is 2, or e - 4. */
+static void
+make_e_sides(plain_tape *t)
+{
+  begin(t);
+  t->n_steps = 1;
+  add(t, PLAIN_EXP, 1, 1);
+  plain_step *st = add(t, PLAIN_SUM, 2, 2);
+  st->term[0][0] = (plain_term){2, 0, 0, 0};
+  st->term[0][1] = (plain_term){0, 0, 0, 0};
+  st->term[1][0] = (plain_term){1, 0, 1, 0};
+  st->term[1][1] = (plain_term){-4, 0, 0, 0};
+  add_relu(t, 2);
+  add(t, PLAIN_SUM, 1, 2);
+}
+
 /* ---- What is changed of a point */
 
 static tensor *
@@ -1052,6 +1188,19 @@ static void none_is(point *p) { p->net->tensors[0]->weight = p->net->tensors[1]-
 #define TRIANGLE WHO("sum", "w") RELU("1/2") "touched 3\n" SIMPLICES("1") "block 3 0 1 2\n"
 #define DOWN MOVE("w add -1")
 #define NO_OTHERS "directions 0\n"
+#define BALANCE(groups, of) "evidence balance " groups "\n" of
+#define IN(sides) "cell " sides "\ndirections 1\n"
+#define PLUS_PLUS IN("++") MOVE("w add 1")
+#define PLUS_MINUS IN("+-") MOVE("w at 0 1\nmove w at 1 -1")
+#define MINUS_PLUS IN("-+") MOVE("w at 0 -1\nmove w at 1 1")
+#define MINUS_MINUS IN("--") MOVE("w add -1")
+#define PAIRED BALANCE("2", "group 2 0\ngroup 2 1\n")
+#define BESIDE(of) WHO("sum", "w c") RELU("1/3") "tie ReduceMax mean\n" TWO BALANCE("2", of)
+#define A_IN(sign, by) IN("a" sign) MOVE("w at 0 2\nmove w at 1 1\nmove c at 0 " by)
+#define B_IN(sign, by) IN("b" sign) MOVE("w at 1 1\nmove c at 0 " by)
+#define C_IN(sign, by) IN("c" sign) MOVE("w at 1 -1\nmove c at 0 " by)
+#define HALF_REACHED RELU("1/2") TWO
+#define E_SIDES(slope) WHO("sum", "w") RELU(slope) TWO BALANCE("1", "group 2 0 1\n") IN("+-") MOVE("w at 0 1") IN("-+") MOVE("w at 0 -1")
 #define ABC MOVE("w at 0 2\nmove w at 1 1") MOVE("w at 1 1") MOVE("w at 1 -1")
 
 typedef struct {
@@ -1224,6 +1373,23 @@ static const lined cases[] = {
   {make_two, NULL, SUM HULL("1") CELL("-1", "++") MOVE("w add 1"), "a weight is negative"},
   {make_two, NULL, SUM HULL("1") CELL("1", "++") MOVE("w add 1"), NULL},
   {make_two, NULL, SUM HULL("1") CELL("1", "+-") MOVE("w at 0 1\nmove w at 1 -1"), "is not AD's output"},
+  {make_by_samples, NULL, WHO("sum", "w") RELU("1") TWO HULL("1") CELL("1", "++") MOVE("w at 1 1"), NULL},
+  {make_by_samples, NULL, WHO("sum", "w") RELU("1") TWO HULL("1") CELL("1", "--") MOVE("w at 1 -1"), "is not AD's output"},
+  {make_other_sample, NULL, WHO("sum", "w") RELU("1") "touched 1\n" HULL("1") CELL("1", "+") MOVE("w at 0 1"), NULL},
+  {make_other_sample, NULL, WHO("sum", "w") RELU("0") "touched 1\n" HULL("1") CELL("1", "+") MOVE("w at 0 1"), "is not AD's output"},
+  /* balance, and simplices, of one cell */
+  {make_two, NULL, SUM BALANCE("1", "group 1 0 1\n") PLUS_PLUS, NULL},
+  {make_two, NULL, SUM BALANCE("1", "group 1 0\n") PLUS_PLUS, NULL},
+  {make_two, NULL, SUM BALANCE("2", "group 1 0\ngroup 1 1\n") PLUS_PLUS, NULL},
+  {make_two, NULL, SUM BALANCE("1", "group 1 0 1\n") PLUS_MINUS, "1 cells, for changes of a larger dimension"},
+  {make_two, NULL, SUM BALANCE("2", "group 1 0\ngroup 1 1\n") PLUS_MINUS, "1 cells, for changes of a larger dimension"},
+  {make_two, NULL, SUM BALANCE("1", "group 1 0\n") PLUS_MINUS, "touched kink 1 (node 2 '', feature 1, sample 0) has another slope than AD's"},
+  {make_two, NULL, SUM BALANCE("1", "group 1 1\n") MINUS_PLUS, "touched kink 0 (node 2 '', feature 0, sample 0) has another slope than AD's"},
+  {make_two, NULL, SUM BALANCE("1", "group 2 0 1\n") PLUS_PLUS, "one cell is expected for this verdict"},
+  {make_two, NULL, SUM BALANCE("1", "group 1 0 1\n") PLUS_PLUS PLUS_PLUS, "'end' is expected"},
+  {make_window, NULL, TIE("first", SIMPLICES("1") "block 1 0\n" MOVE("w at 0 2\nmove w at 1 1") NO_OTHERS), NULL}, /* b and c play no part */
+  {make_window, NULL, TIE("first", BALANCE("1", "group 1 0\n") IN("a") MOVE("w at 0 2\nmove w at 1 1")), NULL},
+  {make_window, NULL, TIE("first", BALANCE("1", "group 1 0\n") IN("b") MOVE("w at 1 1")), "for changes of a larger dimension"},
 };
 
 /* Of other verdicts. */
@@ -1356,6 +1522,91 @@ static const lined inside[] = {
   {make_exp_tie, NULL, WHO("sum", "w") RELU("1/3") "tie ReduceMax mean\n" TWO SIMPLICES("2") "block 2 0\nblock 2 1\n" MOVE("w at 0 1"), "moves, as it must not"},
   {make_exp_tie, NULL, WHO("sum", "w") RELU("1/3") "tie ReduceMax mean\n" TWO SIMPLICES("2") "block 2 0\nblock 2 1\n" MOVE("w add 1") MOVE("w add -1")
    MOVE("w at 1 1") MOVE("w at 1 -1") NO_OTHERS, NULL},
+  /* balance */
+  {make_two, NULL, HALF PAIRED PLUS_PLUS PLUS_MINUS MINUS_PLUS MINUS_MINUS, NULL},
+  {make_two, NULL, THIRD PAIRED PLUS_PLUS PLUS_MINUS MINUS_PLUS MINUS_MINUS, NULL},
+  {make_two, NULL, THIRD PAIRED MINUS_MINUS MINUS_PLUS PLUS_MINUS PLUS_PLUS, NULL},
+  {make_two, NULL, THIRD BALANCE("2", "group 2 1\ngroup 2 0\n") PLUS_PLUS MINUS_PLUS PLUS_MINUS MINUS_MINUS, NULL},
+  {make_two, NULL, THIRD PAIRED PLUS_PLUS MINUS_PLUS PLUS_MINUS MINUS_MINUS, "the cells are not one for each choice of the groups' cells"},
+  {make_two, NULL, THIRD PAIRED PLUS_PLUS PLUS_MINUS MINUS_PLUS MINUS_PLUS, "the cells are not one for each choice"},
+  {make_two, NULL, THIRD PAIRED PLUS_PLUS PLUS_MINUS MINUS_PLUS PLUS_MINUS, "the cells are not one for each choice"},
+  {make_two, NULL, THIRD PAIRED PLUS_PLUS PLUS_MINUS MINUS_MINUS MINUS_MINUS, "the cells are not one for each choice"},
+  {make_two, NULL, THIRD PAIRED PLUS_PLUS PLUS_PLUS MINUS_PLUS MINUS_PLUS, "AD's output is not inside the simplex of cells"},
+  {make_two, NULL, THIRD PAIRED PLUS_PLUS PLUS_MINUS PLUS_PLUS PLUS_MINUS, "AD's output is not inside the simplex of cells"},
+  {make_two, NULL, THIRD PAIRED PLUS_PLUS IN("+-") MOVE("w add 1"), "moves to the wrong side"},
+  {make_two, NULL, THIRD PAIRED PLUS_PLUS PLUS_MINUS MINUS_PLUS "cell --\ndirections 0\n", "no direction moves touched kink 0"},
+  {make_two, NULL, THIRD PAIRED PLUS_PLUS PLUS_MINUS MINUS_PLUS, "'cell' is expected"},
+  {make_two, NULL, THIRD PAIRED PLUS_PLUS PLUS_MINUS MINUS_PLUS MINUS_MINUS MINUS_MINUS, "'end' is expected"},
+  {make_two, NULL, THIRD PAIRED IN("+") MOVE("w add 1"), "one side for each touched kink is expected"},
+  {make_two, NULL, THIRD PAIRED "leaf ++\n", "'cell' is expected"},
+  {make_two, NULL, THIRD BALANCE("1", "group 3 0 1\n") MINUS_MINUS PLUS_MINUS MINUS_PLUS, NULL},
+  {make_two, NULL, THIRD BALANCE("1", "group 3 0 1\n") PLUS_PLUS PLUS_MINUS MINUS_PLUS, "AD's output is not inside the simplex of cells"},
+  {make_two, NULL, HALF BALANCE("1", "group 3 0 1\n") PLUS_PLUS MINUS_MINUS PLUS_MINUS, "AD's output is not inside the simplex of cells"}, /* on its edge */
+  {make_two, NULL, THIRD BALANCE("1", "group 2 0 1\n") PLUS_PLUS MINUS_MINUS, "2 cells, for changes of a larger dimension"},
+  {make_two, NULL, THIRD BALANCE("1", "group 4 0 1\n") PLUS_PLUS PLUS_MINUS MINUS_PLUS MINUS_MINUS, "4 cells, for changes of dimension 2"},
+  {make_two, NULL, THIRD BALANCE("1", "group 2 0\n") PLUS_PLUS MINUS_PLUS, "touched kink 1 (node 2 '', feature 1, sample 0) has another slope than AD's"},
+  {make_two, NULL, THIRD BALANCE("0", ""), "one group or more is expected"},
+  {make_two, NULL, THIRD BALANCE("3", "group 2 0\n"), "one group or more is expected"},
+  {make_two, NULL, THIRD BALANCE("1", "block 2 0\n"), "'group' is expected"},
+  {make_two, NULL, THIRD BALANCE("1", "group 2 1 0\n"), "each in one group"},
+  {make_two, NULL, THIRD BALANCE("1", "group 2 0 0\n"), "each in one group"},
+  {make_two, NULL, THIRD BALANCE("1", "group 2 2\n"), "each in one group"},
+  {make_two, NULL, THIRD BALANCE("2", "group 2 0 1\ngroup 2 1\n"), "each in one group"},
+  {make_two, NULL, THIRD BALANCE("2", "group 2 0 1\ngroup 2 0\n"), "each in one group"},
+  {make_two, NULL, THIRD BALANCE("1", "group 0 0\n"), "of 1 to 65536 cells"},
+  {make_two, NULL, THIRD BALANCE("1", "group 65537 0\n"), "of 1 to 65536 cells"},
+  {make_two, NULL, THIRD BALANCE("2", "group 256 0\ngroup 257 1\n"), "of 1 to 65536 cells"},
+  {make_two, NULL, THIRD BALANCE("1", "group 65536 0\n") "leaf\n", "'cell' is expected"},
+  {make_two, NULL, THIRD BALANCE("2", "group 256 0\ngroup 256 1\n") "leaf\n", "'cell' is expected"},
+  {make_window_beside, NULL, BESIDE("group 3 0\ngroup 2 1\n") A_IN("+", "1") A_IN("-", "-1") B_IN("+", "1") B_IN("-", "-1") C_IN("+", "1")
+   C_IN("-", "-1"), NULL},
+  {make_window_beside, NULL, BESIDE("group 2 1\ngroup 3 0\n") A_IN("+", "1") B_IN("+", "1") C_IN("+", "1") A_IN("-", "-1") B_IN("-", "-1")
+   C_IN("-", "-1"), NULL},
+  {make_window_beside, NULL, BESIDE("group 3 0\ngroup 2 1\n") A_IN("+", "1") A_IN("-", "-1") B_IN("+", "1") B_IN("-", "-1") C_IN("+", "1")
+   B_IN("-", "-1"), "the cells are not one for each choice"},
+  {make_window_beside, NULL, BESIDE("group 2 1\ngroup 3 0\n") A_IN("+", "1") B_IN("+", "1") C_IN("+", "1") A_IN("-", "-1") B_IN("-", "-1")
+   A_IN("-", "-1"), "the cells are not one for each choice"},
+  {make_slant, NULL, WHO("sum", "w") RELU("1/2") "touched 3\n" BALANCE("1", "group 2 0 1\n") IN("+-+") MOVE("w add 1") IN("-+-") MOVE("w add -1"), NULL},
+  {make_slant, NULL, WHO("sum", "w") RELU("2") "touched 3\n" BALANCE("1", "group 2 0 1\n") IN("+-+") MOVE("w add 1") IN("-+-") MOVE("w add -1"),
+   "AD's output is not inside the simplex of cells"},
+  {make_twice, NULL, WHO("sum", "w") RELU("1/2") "touched 3\n" BALANCE("1", "group 2 0 1\n") IN("+-+") MOVE("w add 1") IN("-+-") MOVE("w add -1"),
+   "whether cells span a simplex"},
+  {make_chain, NULL, HALF BALANCE("1", "group 2 0 1\n") IN("++") MOVE("w at 0 1") IN("-+") MOVE("w at 0 -1"), NULL},
+  {make_chain, NULL, HALF BALANCE("1", "group 2 0 1\n") IN("--") MOVE("w at 0 -1") IN("++") MOVE("w at 0 1"), NULL},
+  {make_chain, NULL, HALF BALANCE("2", "group 2 0\ngroup 1 1\n") IN("++") MOVE("w at 0 1") IN("--") MOVE("w at 0 -1"), "one for each choice"},
+  {make_reached, NULL, WHO("sum", "w") "proxy PRelu 0 3/4\n" HALF_REACHED BALANCE("1", "group 3 0 1\n") PLUS_PLUS MINUS_MINUS IN("-+")
+   MOVE("w at 0 -1\nmove w at 1 1"), NULL},
+  {make_reached, NULL, WHO("sum", "w") "proxy PRelu 0 3/4\n" HALF_REACHED PAIRED PLUS_PLUS IN("+-") MOVE("w at 0 1\nmove w at 1 -2") MINUS_PLUS
+   MINUS_MINUS, "of several groups a kink is behind another"},
+  /* In the last cell nothing comes from the first kink: AD's output (3/2, 1/2) is outside. */
+  {make_reached, NULL, WHO("sum", "w") "proxy PRelu 0 3\n" HALF_REACHED BALANCE("1", "group 2 0 1\n") PLUS_PLUS MINUS_MINUS,
+   "2 cells, for changes of a larger dimension"},
+  {make_reached, NULL, WHO("sum", "w") "proxy PRelu 0 3\n" HALF_REACHED BALANCE("1", "group 2 0 1\n") MINUS_MINUS PLUS_PLUS,
+   "2 cells, for changes of a larger dimension"},
+  {make_constant, NULL, WHO("sum", "w") RELU("1/3") "touched 3\n" BALANCE("2", "group 2 0\ngroup 2 1\n") IN("+++") MOVE("w add 1")
+   IN("+--") MOVE("w at 0 1\nmove w at 1 -1") IN("-+-") MOVE("w at 0 -1\nmove w at 1 1") IN("--+") MOVE("w add -1"), NULL},
+  {make_constant, NULL, WHO("sum", "w") RELU("1/3") "touched 3\n" BALANCE("1", "group 2 0 2 1\n"), "each in one group"},
+  {make_window, NULL, TIE("mean", BALANCE("1", "group 3 1\n")), "each in one group"},
+  {make_abs_beside, NULL, WHO("sum", "w") RELU("3/2") "tie ReduceMax mean\n" TWO BALANCE("1", "group 2 0 1\n") IN("+a") MOVE("w at 0 1")
+   IN("-b") MOVE("w at 0 -1"), NULL},
+  {make_abs_beside, NULL, WHO("sum", "w") RELU("5/2") "tie ReduceMax mean\n" TWO BALANCE("1", "group 2 0 1\n") IN("+a") MOVE("w at 0 1")
+   IN("-b") MOVE("w at 0 -1"), "AD's output is not inside the simplex of cells"},
+  /* The quotient is constant in one cell alone. Beside 0 the derivative is 1 or -1, or 0; AD's is 3/4, or 2, or minus that. */
+  {make_quotient_left, NULL, WHO("sum", "w") "proxy PRelu 0 3/2\n" HALF_REACHED BALANCE("1", "group 2 0 1\n") IN("++") MOVE("w at 0 1")
+   IN("-+") MOVE("w at 0 -1"), NULL},
+  {make_quotient_left, NULL, WHO("sum", "w") "proxy PRelu 0 4\n" HALF_REACHED BALANCE("1", "group 2 0 1\n") IN("++") MOVE("w at 0 1")
+   IN("-+") MOVE("w at 0 -1"), "AD's output is not inside the simplex of cells"},
+  {make_quotient_right, NULL, WHO("sum", "w") "proxy PRelu 0 3/2\n" HALF_REACHED BALANCE("1", "group 2 0 1\n") IN("++") MOVE("w at 0 1")
+   IN("-+") MOVE("w at 0 -1"), NULL},
+  {make_quotient_right, NULL, WHO("sum", "w") "proxy PRelu 0 4\n" HALF_REACHED BALANCE("1", "group 2 0 1\n") IN("++") MOVE("w at 0 1")
+   IN("-+") MOVE("w at 0 -1"), "AD's output is not inside the simplex of cells"},
+  /* AD's output s (e - 2) is between e - 4 and 2 for slopes s from -1.7844... to 2.7844... */
+  {make_e_sides, NULL, E_SIDES("0"), NULL},
+  {make_e_sides, NULL, E_SIDES("1"), NULL},
+  {make_e_sides, NULL, E_SIDES("348/125"), NULL},
+  {make_e_sides, NULL, E_SIDES("557/200"), "AD's output is not inside the simplex of cells"},
+  {make_e_sides, NULL, E_SIDES("-223/125"), NULL},
+  {make_e_sides, NULL, E_SIDES("-357/200"), "AD's output is not inside the simplex of cells"},
   {make_exp_window, NULL, WHO("sum", "w") RELU("1/2") "tie ReduceMax first\n" TWO HULL("2") CELL("1/2", "+c") MOVE("w at 0 1\nmove w at 1 -1")
    CELL("1/2", "-b") MOVE("w at 0 -1\nmove w at 1 1"), NULL},
   {make_two, NULL, HALF HULL("0"), "one cell or more"},

@@ -1556,6 +1556,98 @@ START_TEST(gradients_are_known_up_to_a_root)
 }
 END_TEST
 
+/* The row of an entry, and its factor: what w0 and w1 multiply, times the factor. Of two numbers that are not rational nothing is told. */
+typedef struct {
+  size_t step, entry;
+  bool known;
+  double gradient[2];
+} row_case;
+
+#define E 2.718281828459045
+#define E_E_5 0.1021086157933294 /* exp(e - 5) */
+#define SQRT_2 1.4142135623730951
+#define SQRT_3 1.7320508075688772
+
+static const row_case root_rows[] = {
+  /* 1: w0, 2 w0, 1, w0 / 3 + 2 w0 / 3, w0 + 2 w1; 2: their exponentials */
+  {1, 1, true, {2, 0}}, {1, 3, true, {1, 0}}, {1, 4, true, {1, 2}}, {2, 0, true, {E, 0}}, {2, 1, true, {2 * E * E, 0}}, {2, 4, false, {0}},
+  /* 3: exp(w0) - 5 w0; exp(w0) + exp(2 w0); w0 e; w0 e - 2 exp(w0); 2 w0 exp(w0) */
+  {3, 0, true, {E - 5, 0}}, {3, 1, true, {E + 2 * E * E, 0}}, {3, 2, true, {E, 0}}, {3, 3, true, {-E, 0}},
+  /* 4: the exponential of the first; 5: that and 3 times the first; that times w0; that times w1, which is 0 */
+  {4, 0, true, {E_E_5 * (E - 5), 0}}, {5, 0, true, {(E_E_5 + 3) * (E - 5), 0}}, {5, 1, true, {E_E_5 * (E - 4), 0}}, {5, 2, true, {0, E_E_5}},
+  /* 6: the exponential of the last */
+  {6, 0, true, {0, E_E_5}},
+  /* 7: under roots of 2, 4 and 2: 2 w0, 2 w0, exp(w0), w0 + 2 w1; under that of 3: 2 w0 */
+  {7, 0, true, {SQRT_2, 0}}, {7, 1, true, {1, 0}}, {7, 2, true, {E / SQRT_2, 0}}, {7, 3, true, {1 / SQRT_2, SQRT_2}}, {7, 4, true, {2 / SQRT_3, 0}},
+  /* 8: sums of the first and the last; of the first and the fourth; w0 times the first; the fourth and 5 w0 */
+  {8, 0, true, {SQRT_2 + 2 / SQRT_3, 0}}, {8, 1, true, {3 / SQRT_2, SQRT_2}}, {8, 2, true, {2 * SQRT_2, 0}}, {8, 3, false, {0}},
+  /* 9: 2 w0 times exp(w0) */
+  {9, 0, true, {4 * E, 0}},
+};
+
+static void
+begin_rows(world *w)
+{
+  begin(w, 2, (const double[]){1, 2});
+  mpq_set_ui(&w->w[0].value[0], 1, 1);
+  for (size_t i = 0; i < MOST_WEIGHTS; i++)
+    mpq_set_ui(&w->w[2].value[i], 2 + i, 1);
+  step *st = add_reading(w, LINEAR, 5, 2, (const source[]){{0, 0}, NO, {0, 1}, NO, {0, 0}, NO, {0, 0}, {NONE, 0}, {0, 0}, {0, 1}});
+  for (size_t i = 0; i < 10; i++)
+    st->factors[i] = (factor){&plus_one, i / 2 == 2 ? NULL : &w->w[0], i == 9};
+  rational *third = rationals(2);
+  mpq_set_ui(&third[0], 1, 3);
+  mpq_set_ui(&third[1], 2, 3);
+  st->factors[6].coef = &third[0];
+  st->factors[7].coef = &third[1];
+  add_function(w, F_EXP, 5); /* 2 */
+  st = add_reading(w, LINEAR, 4, 2, (const source[]){{2, 0}, {1, 0}, {2, 0}, {2, 1}, {2, 2}, NO, {2, 2}, {2, 0}});
+  st->factors[1].coef = number(-5);
+  st->factors[4].w = st->factors[6].w = &w->w[0];
+  st->factors[7].coef = number(-2);
+  add_reading(w, FUNCTION, 1, 1, (const source[]){{3, 0}})->of = F_EXP; /* 4 */
+  st = add_reading(w, LINEAR, 3, 2, (const source[]){{4, 0}, {3, 0}, {4, 0}, NO, {4, 0}, NO});
+  st->factors[1].coef = number(3);
+  st->factors[2].w = st->factors[4].w = &w->w[0];
+  st->factors[4].at = 1;
+  add_reading(w, FUNCTION, 1, 1, (const source[]){{5, 2}})->of = F_EXP; /* 6 */
+  st = add_reading(w, OVER_ROOT, 5, 1, (const source[]){{1, 1}, {1, 1}, {2, 0}, {1, 4}, {1, 1}});
+  static const size_t roots[] = {0, 2, 0, 0, 1};
+  for (size_t f = 0; f < 5; f++)
+    st->factors[f] = (factor){&plus_one, &w->w[2], roots[f]};
+  st = add_reading(w, LINEAR, 4, 2, (const source[]){{7, 0}, {7, 4}, {7, 0}, {7, 3}, {7, 0}, NO, {7, 3}, {1, 0}}); /* 8 */
+  st->factors[4].w = &w->w[0];
+  st->factors[7].coef = number(5);
+  add_reading(w, PRODUCT, 1, 2, (const source[]){{1, 1}, {2, 0}});
+}
+
+static void
+take_row(void *of)
+{
+  const row_case *one = of;
+  INTERVAL(by);
+  world w;
+
+  begin_rows(&w);
+  const cell c = settled(&w, NULL, false);
+  touch t = {.step = one->step, .entry = one->entry, .from = one->step, .n = 1, .at = (size_t *)&one->entry};
+  w.p.touched = &t;
+  kink_row_and_factor(&w.p, c.slope, &c, 0, 0, 0, &by);
+  ck_assert(mpq_equal(&value_at(&w.p, 1, 3)->lo, &plus_one) && mpq_equal(&value_at(&w.p, 1, 3)->hi, &plus_one)); /* thirds */
+  for (size_t i = 0; i < 2; i++) {
+    const rational *g = &w.net.gradient[i];
+    ck_assert(mpz_cmp_ui(mpq_denref(g), 2) < 0);
+    ck_assert_double_eq_tol(mpq_get_d(g) * mpq_get_d(&by.lo), one->gradient[i], 1e-12);
+    ck_assert_double_eq_tol(mpq_get_d(g) * mpq_get_d(&by.hi), one->gradient[i], 1e-12);
+  }
+}
+
+START_TEST(rows_have_factors)
+{
+  expect_end(take_row, &root_rows[_i], root_rows[_i].known ? VERIFIED : FAILED, root_rows[_i].known ? NULL : "a gradient is not rational");
+}
+END_TEST
+
 /* What is behind what, of entries that count as touched; and windows with ties of what is behind a touched kink, twice: two copies of it and w1;
  * w1, the copies and less than that; a copy and w1. */
 START_TEST(windows_are_loose_behind_kinks)
@@ -1616,7 +1708,7 @@ static const slope_case function_slopes[] = {
   {F_RECIPROCAL, 1, true, -0.25}, {F_RECIPROCAL, -3, true, -0.25}, {F_ROOT, 3, true, 0.25}, {F_LOG, 1, true, 0.5},
   {F_ELU, 2, true, 1}, {F_ELU, -1, true, 1}, {F_ELU, -2, false, 0}, {F_EXP, 0, false, 0}, {F_EXP, -1, true, 1},
   {F_SOFTPLUS, 0, false, 0}, {F_SOFTPLUS, -1, true, 0.5}, {F_SIN, 0, false, 0}, {F_SIN, -1, true, 1}, {F_COS, 0, false, 0}, {F_COS, -1, true, 0},
-  {F_ATAN, 0, true, 0.5}, {F_ERF, -1, false, 0}, {F_NORMAL, -1, false, 0},
+  {F_ATAN, 0, true, 0.5}, {F_ERF, -1, false, 0}, {F_NORMAL, -1, false, 0}, {F_FLOOR, -0.5, true, 0},
 };
 
 static void
@@ -1894,6 +1986,7 @@ main(void)
   tcase_add_test(tests, factors_of_many_products_are_not_told);
   tcase_add_loop_test(tests, factors_of_what_is_affine_are_told, 0, (int)(sizeof affines / sizeof *affines));
   tcase_add_loop_test(tests, gradients_are_known_up_to_a_root, 0, (int)(sizeof gradients / sizeof *gradients));
+  tcase_add_loop_test(tests, rows_have_factors, 0, (int)(sizeof root_rows / sizeof *root_rows));
   tcase_add_test(tests, windows_are_loose_behind_kinks);
   tcase_add_test(tests, samples_are_behind_their_own_kinks);
   tcase_add_loop_test(tests, functions_have_rational_slopes, 0, (int)(sizeof function_slopes / sizeof *function_slopes));

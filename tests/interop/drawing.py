@@ -5,7 +5,7 @@ import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
-OPSETS = range(7, 26)
+OPSETS = [*range(7, 26), 28, 28]
 F = TensorProto.FLOAT
 
 

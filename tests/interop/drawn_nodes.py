@@ -1,7 +1,7 @@
 """Nodes that a drawn model may have: those that move entries, and all other operators. Each gives a name of the drawing."""
 
 import numpy as np
-from onnx import TensorProto, numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 
 from drawing import F, Undrawn, Wrong
 
@@ -314,7 +314,7 @@ def extremes(d):
 
 
 def power(d):
-    base = d.node("Add", [d.node("Abs", [d.now]), d.constant(np.array(1, np.float32), weight=False)])
+    base = positive(d)
     if d.opset >= 13 and d.rng.random() < 0.4:
         numbers = [np.array(d.rng.choice([0, 2.5, 9, -1.5]), np.float32), np.array(d.rng.choice([9, -9]), np.int64),
                    d.floats(d.broadcastable(d.shape())) / 4]
@@ -420,8 +420,14 @@ def pool(d):
     return d.node(op, [d.now], kernel_shape=kernel, **attributes)
 
 
+def positive(d):
+    return d.node("Add", [d.node("Abs", [d.now]), d.constant(np.array(1, np.float32), weight=False)])
+
+
 def reduction(d):
-    op = d.rng.choice(["ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceSumSquare", "ReduceL2", "ReduceL1", "ReduceProd", "ReduceLogSumExp"])
+    op = d.rng.choice(["ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceSumSquare", "ReduceL2", "ReduceL1", "ReduceProd", "ReduceLogSumExp", "ReduceLogSum"])
+    if op == "ReduceLogSum":
+        d.now = positive(d)
     shape = d.shape()
     axes = d.rng.sample(range(len(shape)), d.rng.randrange(1, len(shape) + 1)) if shape and d.rng.random() < 0.9 else None
     if axes and d.opset >= 11:
@@ -435,7 +441,7 @@ def norm(d):
     """Divided by a norm, or a norm of windows: of what is nowhere 0."""
     d.since(13)
     shape = d.shape()
-    x = d.node("Add", [d.node("Abs", [d.now]), d.constant(np.array(1, np.float32), weight=False)])
+    x = positive(d)
     if len(shape) < 3 or d.rng.random() < 0.4:
         return d.node("LpNormalization", [x], axis=d.axis(shape)[1], p=d.rng.choice([None, 1, 2]))
     if d.rng.random() < 0.3:
@@ -885,7 +891,205 @@ def by_shape(d):
     return d.node("Add", [d.now, d.node("ConstantOfShape", [shape], value=fill)])
 
 
+def swiglu(d):
+    d.since(28)
+    return d.node("SwiGLU", [d.now, another(d, d.shape())], alpha=d.rng.choice([None, 0.5, 2.]))
+
+
+def largest(d, axis=None):
+    """The place of the largest or smallest of each line, no two of which are near; with its number of entries."""
+    a, axis = d.axis(d.shape()) if axis is None else (axis, axis)
+    lines = [np.sort(np.asarray(r, np.float64), axis=a) for runs in d.value[d.now] for r in runs]
+    if d.shape()[a] > 1:
+        off_jumps(d, [np.diff(line, axis=a) for line in lines])
+    return d.node(d.rng.choice(["ArgMax", "ArgMin"]), [d.now], axis=axis, keepdims=d.rng.choice([None, 0, 1]),
+                  select_last_index=d.rng.choice([None, 0, 1]) if d.opset >= 12 else None), d.shape()[a]
+
+
+def place(d):
+    name, n = largest(d)
+    kind = d.rng.choice(["Cast", "Equal", "Gather", "Gather", "OneHot"])
+    if kind == "Cast":
+        return d.node("Cast", [name], to=F)
+    if kind == "Equal":
+        d.since(11)
+        return d.node("Cast", [d.node("Equal", [name, d.constant(np.array(d.rng.randrange(n), np.int64), weight=False)])], to=F)
+    if kind == "OneHot":
+        d.since(11)
+        depth = d.constant(np.array(d.rng.randrange(1, n + 2), np.int64), weight=False)
+        values = d.constant(np.array([0.5, -2], np.float32), weight=False) if d.rng.random() < 0.7 else computed(d, 2)
+        rank = len(d.shape(name)) + 1
+        return d.node("OneHot", [name, depth, values], axis=d.rng.randrange(-rank, rank))
+    dims = [d.rng.choice([1, 2, 3]) for _ in range(d.rng.choice([1, 2, 2, 3]))]
+    a = d.rng.randrange(len(dims))
+    dims[a] = d.rng.choice([n, n, n + 1])
+    return d.node("Gather", [d.weights(dims), name], axis=d.rng.choice([a, a - len(dims)]))
+
+
+def one_hot(d):
+    """Of two values that are computed, at constant places."""
+    d.since(11)
+    dims, depth = [d.rng.choice([1, 2, 3]) for _ in range(d.rng.choice([1, 2]))], d.rng.choice([1, 2, 3])
+    places = np.array([d.rng.randrange(-depth - 1, depth + 2) for _ in range(int(np.prod(dims)))], np.int64).reshape(dims)
+    name = d.node("OneHot", [d.constant(places, weight=False), d.constant(np.array(depth, np.int64), weight=False), computed(d, 2)],
+                  axis=d.rng.randrange(-len(dims) - 1, len(dims) + 1))
+    try:
+        return d.node("Add", [d.node("ReduceSum", [name], keepdims=0), d.now])
+    except Wrong as e:
+        raise Undrawn from e
+
+
+def scan(d):
+    """Along an axis a state is added up, and handed out each time; at times what comes in is turned round."""
+    d.since(11)
+    shape = d.shape()
+    if not shape:
+        raise Undrawn
+    a, axis = d.axis(shape)
+    rest = [n for k, n in enumerate(shape) if k != a]
+    back, out = d.rng.choice([None, 1]), d.rng.randrange(len(shape))
+    value = lambda name: helper.make_tensor_value_info(name, F, None)
+    body = helper.make_graph([helper.make_node("Add", ["s", "i"], ["sum"]), helper.make_node(d.rng.choice(["Tanh", "Relu", "Neg"]), ["sum"], ["s2"]),
+                              helper.make_node("Mul", ["s2", "i"], ["o"])], "body", [value("s"), value("i")], [value("s2"), value("o")])
+    names = d.node("Scan", [d.constant(d.floats(rest), weight=d.rng.random() < 0.5), d.now], 2, body=body, num_scan_inputs=1, scan_input_axes=[axis],
+                   scan_input_directions=[back] if back is not None else None, scan_output_axes=[out],
+                   scan_output_directions=[1] if d.rng.random() < 0.3 else None)
+    return d.rng.choice(names)
+
+
+def causal(d):
+    d.since(27)
+    shape = d.shape()
+    if len(shape) != 3:
+        raise Undrawn
+    k = d.rng.choice([1, 2, 3])
+    inputs = [d.now, d.constant(d.floats([shape[1], 1, k])), d.constant(d.floats([shape[1]])) if d.rng.random() < 0.5 else ""]
+    if k > 1 and d.rng.random() < 0.5:
+        inputs.append(d.constant(d.floats([shape[0], shape[1], k - 1])))
+    while not inputs[-1]:
+        inputs.pop()
+    return d.rng.choice(d.node("CausalConvWithState", inputs, 2, activation=d.rng.choice([None, "none", "silu", "swish"])))
+
+
+def linear_attention(d):
+    d.since(27)
+    shape = d.shape()
+    if len(shape) != 3:
+        raise Undrawn
+    heads = d.rng.choice([h for h in (1, 2, 3) if shape[2] % h == 0])
+    wide = shape[2] // heads * heads
+    small = lambda n: d.node("Tanh", [d.node("MatMul", [d.now, d.weights([shape[2], n])])])
+    rule = d.rng.choice(["linear", "gated", "delta", "gated_delta"])
+    inputs = [small(wide), small(wide), small(wide), ""]
+    if "gated" in rule:
+        inputs.append(d.node("Neg", [d.node("Abs", [small(d.rng.choice([wide, heads]))])]))
+    if "delta" in rule:
+        inputs += [""] * (5 - len(inputs)) + [d.node("Sigmoid", [small(heads)])]
+    while not inputs[-1]:
+        inputs.pop()
+    return d.rng.choice(d.node("LinearAttention", inputs, 2, q_num_heads=heads, kv_num_heads=heads, update_rule=rule,
+                               scale=d.rng.choice([None, 0.5])))
+
+
+def deformed(d):
+    """Of constant offsets, off the places where rounding decides."""
+    d.since(19)
+    shape = d.shape()
+    if len(shape) != 4:
+        raise Undrawn
+    group = d.rng.choice([g for g in range(1, shape[1] + 1) if shape[1] % g == 0])
+    kernel, by = [d.rng.choice([1, 2]), d.rng.choice([1, 2, 3])], [d.rng.choice([1, 2]) for _ in range(2)]
+    pads = [d.rng.choice([0, 1]) for _ in range(4)]
+    out = [(n + pads[a] + pads[a + 2] - kernel[a]) // by[a] + 1 for a, n in enumerate(shape[2:])]
+    if min(out) < 1:
+        raise Undrawn
+    taps, own = kernel[0] * kernel[1], d.rng.choice([g for g in range(1, shape[1] + 1) if shape[1] % g == 0])
+    offsets = d.floats([shape[0], 2 * taps * own, *out]) / 4
+    inputs = [d.now, d.constant(d.floats([group * d.rng.choice([1, 2]), shape[1] // group, *kernel])), d.constant(offsets, weight=d.rng.random() < 0.5),
+              "", d.constant(d.floats([shape[0], taps * own, *out])) if d.rng.random() < 0.5 else ""]
+    while not inputs[-1]:
+        inputs.pop()
+    return d.node("DeformConv", inputs, group=group, offset_group=own, strides=by, pads=pads, kernel_shape=kernel)
+
+
+def determinant(d):
+    d.since(11)
+    shape = d.shape()
+    if len(shape) < 2 or shape[-1] != shape[-2]:
+        n = d.rng.choice([1, 2, 3])
+        if not shape:
+            raise Undrawn
+        d.now = d.node("MatMul", [d.now, d.weights([shape[-1], n * n])])
+        d.now = d.node("Reshape", [d.now, d.constant(np.array([*shape[:-1], n, n], np.int64))])
+    return d.node("Det", [d.now])
+
+
+def fourier(d):
+    d.since(17)
+    shape = d.shape()
+    if not shape:
+        raise Undrawn
+    if any(np.abs(r).max() > 100 for runs in d.value[d.now] for r in runs):
+        raise Undrawn  # large terms that cancel are rounded
+    parts = d.rng.choice([1, 2]) if shape[-1] % 2 == 0 else 1
+    shape = [*shape[:-1], shape[-1] // parts, parts]
+    x = d.node("Reshape", [d.now, d.constant(np.array(shape, np.int64))])
+    if len(shape) == 3 and d.rng.random() < 0.4:
+        length = d.rng.randrange(1, shape[1] + 1)
+        kind = d.rng.choice(["window", "length", "both"])
+        inputs = [x, d.constant(np.array(d.rng.choice([1, 2]), np.int64), weight=False), d.constant(d.floats([length])) if kind != "length" else "",
+                  d.constant(np.array(length, np.int64), weight=False) if kind != "window" else ""]
+        return d.node("STFT", inputs if inputs[-1] else inputs[:3], onesided=d.rng.choice([None, 0, 1]) if parts == 1 else 0)
+    a = d.rng.randrange(len(shape) - 1)
+    half, back = d.rng.choice([None, 0, 1]), d.rng.choice([None, 0, 1])
+    if half and (parts == 2) != bool(back):
+        half = 0  # the one half is of a real signal
+    inputs = [x, d.constant(np.array(d.rng.choice([1, 2, 3, 4, 5]), np.int64), weight=False) if d.rng.random() < 0.4 or (half and back) else ""]
+    if d.opset >= 20:
+        inputs.append(d.constant(np.array(a - d.rng.choice([0, len(shape)]), np.int64), weight=False))
+    while not inputs[-1]:
+        inputs.pop()
+    return d.node("DFT", inputs, axis=a if d.opset < 20 else None, onesided=half, inverse=back)
+
+
+def boxes(d):
+    d.since(16)
+    shape = d.shape()
+    if len(shape) != 4:
+        raise Undrawn
+    n = d.rng.choice([1, 2, 3])
+    corner = np.array([[d.rng.randrange(-4, 8) / 4 + 1 / 16 for _ in range(2)] for _ in range(n)])
+    numbers = np.concatenate([corner, corner + [[d.rng.randrange(1, 24) / 8 for _ in range(2)] for _ in range(n)]], 1).astype(np.float32)
+    image = np.array([d.rng.randrange(shape[0]) for _ in range(n)], np.int64)
+    return d.node("RoiAlign", [d.now, d.constant(numbers, weight=False), d.constant(image, weight=False)], output_height=d.rng.choice([1, 2, 3]),
+                  output_width=d.rng.choice([1, 2]), sampling_ratio=d.rng.choice([None, 0, 1, 2]), spatial_scale=d.rng.choice([None, 0.5, 2.]),
+                  coordinate_transformation_mode=d.rng.choice([None, "half_pixel", "output_half_pixel"]))
+
+
+def upsample(d):
+    shape = d.shape()
+    if d.opset not in (7, 8, 9) or len(shape) != 4:
+        raise Undrawn
+    scales = [1., 1., d.rng.choice([1., 2., 3.]), d.rng.choice([2., 1.5])]
+    mode = d.rng.choice([None, "nearest", "linear"])
+    if d.opset < 9:
+        return d.node("Upsample", [d.now], scales=scales, mode=mode)
+    return d.node("Upsample", [d.now, d.constant(np.array(scales, np.float32), weight=False)], mode=mode)
+
+
+def deviation(d):
+    d.since(9)
+    shape = d.shape()
+    if len(shape) < 2:
+        raise Undrawn
+    axes = d.rng.sample(range(len(shape)), d.rng.randrange(1, len(shape) + 1))
+    if np.prod([shape[a] for a in axes]) < 2:
+        raise Undrawn
+    return d.node("MeanVarianceNormalization", [d.now], axes=axes)
+
+
 OPERATORS = [pointwise, pointwise, inverse, affine_grid, affine_grid, responses, responses, clip, prelu, arithmetic, arithmetic, arithmetic, extremes, power, matmul, matmul, gemm,
              norm, threshold, rounding, choice, choice, cast, space, space, convolution, convolution, transposed, pool, pool, reduction, reduction, softmax, normalization, normalization, attention, attention, rotary, loss_of, scatter,
               hardmax, compress, backwards, written, remainder, einsum, einsum, sorted_, resize, grid_sample, grid_sample, center, fold, fold, recurrent,
-              cumulative, triangle, by_shape]
+              cumulative, triangle, by_shape, swiglu, place, place, one_hot, scan, scan, causal, causal, linear_attention, linear_attention,
+             deformed, deformed, determinant, determinant, fourier, fourier, fourier, boxes, boxes, upsample, upsample, deviation]

@@ -273,6 +273,9 @@ RIGHT = {
     "bicubic": lambda h: F.interpolate(image(h), size=(3, 7), mode="bicubic", align_corners=True), "bicubic-half": lambda h: F.interpolate(image(h), scale_factor=1.5, mode="bicubic"), "trilinear": lambda h: F.interpolate(solid(h), scale_factor=(1, 2, 1.5), mode="trilinear"), "nearest-3d": lambda h: F.interpolate(solid(h), size=(2, 3, 5), mode="nearest-exact"),
     "soft-margin": lambda h: F.soft_margin_loss(h, OTHER.sign()) * h, "grid-computed": lambda h: F.grid_sample(image(h), GRID + 0.01 * h.mean(), align_corners=False), "grid-of-data": lambda h: F.grid_sample(image(OTHER), h.repeat(1, 2).reshape(6, 5, 1, 2), padding_mode="border", align_corners=True),
     "transformer": lambda h: F.grid_sample(image(OTHER), F.affine_grid(h.repeat(1, 2)[:, :6].reshape(6, 2, 3) / 3, [6, 2, 3, 3], align_corners=False), align_corners=False), "lp-pool": lambda h: F.lp_pool2d(image(h), 2, 2, stride=1),
+    "multilabel-margin": lambda h: F.multilabel_margin_loss(h, torch.tensor([[0, 2, -1, 4, 1], [1, 0, 3, 2, -1], [-1, 0, 1, 2, 3]] * 2), reduction="none") * h[:, 0],
+    "multilabel-margin-one": lambda h: F.multilabel_margin_loss(h[0], torch.tensor([3, 2, -1, -1, -1])) + h.sum(), "entropy": lambda h: torch.special.entr(h.exp()),
+    "xlog1py": lambda h: torch.special.xlog1py(h, h.sigmoid()), "xlog1py-of-data": lambda h: torch.special.xlog1py(OTHER, h.exp()), "log-normal": lambda h: torch.special.log_ndtr(h),
     "index-add-numbers": lambda h: h * torch.zeros(3).index_add(0, torch.arange(6) % 3, h[:, 0]).sum(),
 }
 # (what the refusal says, the function)
@@ -304,6 +307,7 @@ REFUSED = {
     "distances-largest-tied": ("PyTorch gives each of them the whole gradient", lambda h: torch.cdist(h.repeat(1, 2), OTHER.repeat(1, 2), p=float("inf"))),
     "max-long": ("a window has at most 4096", lambda h: h.repeat(1, 1000).max(1)[0]),
     "masked-infinite": ("it reads an entry that is infinite; take a large number", lambda h: h.masked_fill(MASK, LEAST).logsumexp(1)),
+    "entropy-of-zero": ("-x log x ends where x is 0", lambda h: torch.special.entr(h.relu())), "multilabel-nothing": ("no label, or no class beside it", lambda h: F.multilabel_margin_loss(h, torch.full((6, 5), -1)) + h.sum()),
     "gamma": ("this operator cannot be written into the graph; compute it with operators that can be", lambda h: torch.lgamma(h.exp())),
     "sort-long": ("150 entries to be sorted: at most 126 are", lambda h: h.repeat(1, 30).sort(1)[0]),
     "conv-transposed-computed": ("a transposed convolution whose weight is computed", lambda h: F.conv_transpose1d(h.unsqueeze(1), h[:1, :3].reshape(1, 1, 3))),
@@ -313,7 +317,7 @@ REFUSED = {
 }
 
 # certify knows no bound on what is inside: roots, logarithms and quotients of what was not recorded either.
-OPEN = {"asinh", "acosh", "logcumsumexp", "logcumsumexp-first", "cholesky", "cholesky-of-mean", "normal-density"}
+OPEN = {"asinh", "acosh", "logcumsumexp", "logcumsumexp-first", "cholesky", "cholesky-of-mean", "normal-density", "log-normal"}
 
 # What leaves the reals, or is at a norm that is 0, is told (docs/outside.md): (what is said, the function)
 TOLD = {
@@ -372,6 +376,7 @@ OWN |= {
     "embedding-by-frequency": (PLACED, (5, 3), lambda x, w: F.embedding(x, w, scale_grad_by_freq=True)),
     "embedding-by-frequency-padded": (PLACED, (5, 3), lambda x, w: F.embedding(x, w, padding_idx=1, scale_grad_by_freq=True)),
     "embedding-sparse": (PLACED, (5, 3), lambda x, w: F.embedding(x, w, max_norm=1.0, sparse=True)),
+    "penalty-by-operators": (X, (3, 3), lambda x, w: (lambda h: (((h > 0) * w[0]) @ w).square().sum(1) - 1)(F.linear(x, w)) + F.linear(x, w).relu() @ w[0]),
     "bag-sparse": (PLACED, (5, 3), lambda x, w: F.embedding_bag(x, w, max_norm=1.0, mode="sum", sparse=True)),
     "bag-largest": (PLACED, (5, 3), lambda x, w: F.embedding_bag(x, w, mode="max", padding_idx=4)),
     "bag-largest-norm": (PLACED, (5, 3), lambda x, w: F.embedding_bag(x, w, max_norm=1.0, mode="max")),

@@ -352,8 +352,12 @@ def by_a_thread(h):
     return h * t
 
 
-def other_gradient(h):
+def penalized(h):
     return torch.autograd.grad((h ** 2).sum(), h, create_graph=True)[0]
+
+
+def other_gradient(h):
+    return h * torch.autograd.grad((h ** 2).sum(), h, retain_graph=True)[0]
 
 
 def hooked(h):
@@ -385,6 +389,7 @@ step("changed by numpy", changed_by_numpy, where=LINE)
 step("changed by a thread", by_a_thread, where=LINE)
 step("a sparse tensor", lambda h: h.to_sparse().to_dense(), where=LINE)
 step("another gradient", other_gradient, where=LINE)
+step("a gradient penalty", penalized, where=LINE)
 step("a hook", hooked, where=r"layer\.linear, \S*refusals\.py:LINE")
 step("a number as an array", lambda h: h * float(h.sum().detach().numpy()), where=LINE)
 step("a number's copy", lambda h: h * h.sum().item(), where=LINE)
@@ -464,6 +469,8 @@ def aligned(labels, frames=2, scale=1.0):
     return loss
 
 
+layer("an entropy at 0", weight, lambda m, x: torch.special.entr((x @ m.w).relu()))
+layer("no label", weight, lambda m, x: F.multilabel_margin_loss(x @ m.w, torch.full((len(x), 5), -1)))
 layer("a label with the blank", weight, aligned([[0]]))
 layer("labels without an alignment", weight, aligned([[1, 1]]))
 layer("a loss too large", weight, aligned([[1, 2], []], scale=2.5e38))

@@ -253,7 +253,7 @@ START_TEST(ways_out)
   static const char *const way[][2] = {
     {"NonZero", "It computes a shape: export with torch.onnx.export(dynamo=True)"},
     {"RandomNormal", "It draws numbers, which the file does not have"},
-    {"DFT", "Record the training step instead (clarke.record)"},
+    {"MelWeightMatrix", "Record the training step instead (clarke.record)"},
     {"Sh", "Record the training step instead"},
   };
 

@@ -9,6 +9,7 @@
 #include "op/decided.h"
 #include "op/floats.h"
 #include "op/identity.h"
+#include "op/index.h"
 #include "op/integers.h"
 #include "op/jump.h"
 #include "op/lower.h"
@@ -853,6 +854,49 @@ START_TEST(a_remainder_jumps)
 }
 END_TEST
 
+/* Integers become ones and zeros by comparisons with each place from both ends; a row is taken of what has so many. */
+START_TEST(computed_places_are_compared)
+{
+  size_t ones, jumps = 0;
+
+  begin_along("Gather", false, 3);
+  ck_assert(!clarke_index_is_computed(&low, 0) && !clarke_index_is_computed(&low, 1));
+  g.values[0].holds = CLARKE_HOLDS_INTEGERS;
+  ck_assert(clarke_index_is_computed(&low, 0));
+  ones = clarke_index_ones(&low, 0, 4, &error);
+  ck_assert(ones != CLARKE_NONE && g.values[ones].rank == 3 && g.values[ones].dims[2] == 4 && g.values[ones].holds == CLARKE_HOLDS_FLOATS);
+  for (size_t i = 0; i < g.n_steps; i++)
+    jumps += g.steps[i].kind == CLARKE_ANALYTIC && g.steps[i].function == CLARKE_ABOVE ? g.values[g.steps[i].out].count : 0;
+  ck_assert_uint_eq(jumps, 2 * 2 * 6 * 4); /* above and below, of either end's */
+  for (size_t e = 0; e < 6; e++)
+    g.values[0].real[e] = (double)e - 4;
+  evaluate();
+  for (size_t e = 0; e < 24; e++)
+    ck_assert(out(ones, e) == (e / 4 % 4 == e % 4));
+  steps_end(&run);
+}
+END_TEST
+
+START_TEST(computed_places_are_of_the_axis)
+{
+  static const size_t table[] = {3, 2};
+  static size_t in[] = {3, 0};
+
+  for (int reach = 0; reach < 4; reach++) {
+    begin_along("Gather", false, 3);
+    give(3, true, 2, table);
+    g.values[0].holds = CLARKE_HOLDS_INTEGERS;
+    g.values[0].reach = reach;
+    low.in = in;
+    ck_assert_int_eq(clarke_index_take(&low, &error), reach == 1 || reach == 2 ? CLARKE_OK : CLARKE_EINPUT);
+    if (reach == 1 || reach == 2)
+      ck_assert(g.values[low.out[0]].rank == 3 && g.values[low.out[0]].dims[2] == 2);
+    else
+      says(error.text, "it is not known that each place, which is computed, is one of 3");
+  }
+}
+END_TEST
+
 /* What is lifted knows its entries, and so do sums of that, where no double rounds. What is compared is marked. */
 START_TEST(lifted_entries_are_known)
 {
@@ -930,6 +974,8 @@ main(void)
   tcase_add_test(tests, lifted_entries_are_known);
   tcase_add_test(tests, sums_run_along_an_axis);
   tcase_add_test(tests, products_are_of_an_axis);
+  tcase_add_test(tests, computed_places_are_compared);
+  tcase_add_test(tests, computed_places_are_of_the_axis);
   tcase_add_test(tests, a_remainder_jumps);
   return run_tests();
 }

@@ -14,18 +14,18 @@ static const struct {
     {1, "RLA", "A", "Adagrad Adam Momentum "},
     {7, "A", "A",
      "Abs Acos Acosh Add Asin Asinh Atan Atanh AveragePool BatchNormalization CausalConvWithState "
-     "Ceil Celu Clip Concat Conv ConvTranspose Cos Cosh DeformConv Div Dropout Einsum Elu Erf Exp "
+     "Ceil Celu Clip Concat Conv ConvTranspose Cos Cosh DeformConv Det Div Dropout Einsum Elu Erf Exp "
      "Flatten Floor Gelu GlobalLpPool "
      "Gemm GlobalAveragePool GlobalMaxPool GroupNormalization HardSigmoid HardSwish Hardmax Identity "
      "InstanceNormalization LRN "
-     "LeakyRelu Log LogSoftmax LpNormalization LpPool MatMul Max Min Mish Mod Mul Neg PRelu Pad Pow Range Reciprocal "
+     "LeakyRelu Log LogSoftmax LpNormalization LpPool MatMul Max MeanVarianceNormalization Min Mish Mod Mul Neg PRelu Pad Pow Range Reciprocal "
      "ReduceL1 ReduceL2 ReduceMax "
      "DepthToSpace ReduceLogSum ReduceLogSumExp SpaceToDepth Mean ReduceMean ReduceMin ReduceProd ReduceSum "
      "ReduceSumSquare Relu Round Selu Shrink Sigmoid Sign Sin Sinh Slice Softmax "
      "Softplus Softsign Split "
      "Sqrt "
      "Squeeze "
-     "Sub Sum SwiGLU Swish Tan Tanh ThresholdedRelu Transpose Unsqueeze "},
+     "Sub Sum SwiGLU Swish Tan Tanh ThresholdedRelu Transpose Unsqueeze Upsample "},
     {7, "A", "A_", "LayerNormalization "},
     {7, "A", "AL", "MaxPool "},
     {7, "A", "Z", "Equal Greater GreaterOrEqual Less LessOrEqual "},
@@ -37,8 +37,13 @@ static const struct {
     {7, "APA", "A", "NegativeLogLikelihoodLoss Scatter ScatterElements SoftmaxCrossEntropyLoss "},
     {7, "ALA", "A", "ScatterND "},
     {9, "AZ", "A", "Compress "},
+    {9, "AF", "A", "Upsample "},
+    {10, "AAL", "A", "RoiAlign "},
+    {17, "APL", "A", "DFT "},
+    {17, "APAP", "A", "STFT "},
     {24, "AAL", "A", "TensorScatter "},
     {7, "ZA", "A", "Where "},
+    {7, "A", "L", "ArgMax ArgMin "},
     {7, "_", "L", "Shape Size "},
     {7, "_", "M", "Cast Constant "},
     {7, "Z_", "_", "If "},

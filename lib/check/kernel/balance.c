@@ -16,7 +16,7 @@
 
 /* Kinks whose cells are chosen apart from those of other groups. */
 typedef struct {
-  size_t n_cells, n, *of;
+  size_t n_cells, n, *of, stride; /* stride: so many cells follow one another with one choice */
 } group;
 
 typedef struct {
@@ -24,8 +24,7 @@ typedef struct {
   size_t n_groups, n_cells; /* one cell for each choice of the groups' */
   group *of;
   size_t *group_of;     /* by touched kink: 1 + its group; 0: none */
-  rational **slope;     /* by cell; AD's, where the gradient does not depend on it */
-  interval **adjoint;   /* of the cells that a group is asked for */
+  rational **slope;     /* by cell that a group is asked for; AD's, where the gradient does not depend on it */
   bool *split, *needed; /* by touched kink: has some cell another slope than AD? By sample: has it one? */
 } balance;
 
@@ -62,27 +61,14 @@ keep_slopes(balance *b, size_t i, const bool *effect)
     }
 }
 
+/* Cell i has at each group's kinks what the first cell with the same choice has. If it is none of these, it is forgotten. */
 static void
-read_cells(balance *b)
+require_product(balance *b, size_t i)
 {
-  bool *effect = touched_with_effect(b->q->p);
-  b->slope = allocate(b->n_cells, sizeof *b->slope);
-  b->adjoint = allocate(b->n_cells, sizeof *b->adjoint);
-  for (size_t i = 0; i < b->n_cells; i++) {
-    next_line("cell");
-    read_sides(b->q);
-    check_cell(b->q);
-    keep_slopes(b, i, effect);
-  }
-  free(effect);
-}
-
-/* Each cell has at the group's kinks what the first of the same choice has. stride: so many cells follow one another with one choice. */
-static void
-require_product(const balance *b, const group *g, size_t stride)
-{
-  for (size_t i = 0; i < b->n_cells; i++) {
-    size_t first = i / stride % g->n_cells * stride;
+  bool asked = false;
+  for (const group *g = b->of; g < b->of + b->n_groups; g++) {
+    size_t first = i / g->stride % g->n_cells * g->stride;
+    asked = asked || first == i;
     for (size_t j = 0; j < g->n; j++) {
       const touch *t = &b->q->p->touched[g->of[j]];
       for (size_t o = 0; o < t->n; o++)
@@ -90,17 +76,35 @@ require_product(const balance *b, const group *g, size_t stride)
                 "the cells are not one for each choice of the groups' cells");
     }
   }
+  if (!asked) {
+    rationals_free(b->slope[i], b->q->p->n_slopes);
+    b->slope[i] = NULL;
+  }
 }
 
 static void
-check_group(const balance *b, const group *g, size_t stride)
+read_cells(balance *b)
+{
+  bool *effect = touched_with_effect(b->q->p);
+  b->slope = allocate(b->n_cells, sizeof *b->slope);
+  for (size_t i = 0; i < b->n_cells; i++) {
+    next_line("cell");
+    read_sides(b->q);
+    check_cell(b->q);
+    keep_slopes(b, i, effect);
+    require_product(b, i);
+  }
+  free(effect);
+}
+
+static void
+check_group(const balance *b, const group *g)
 {
   const point *p = b->q->p;
   rational **slope = allocate(g->n_cells, sizeof *slope);
   interval **adjoint = allocate(g->n_cells, sizeof *adjoint);
-  require_product(b, g, stride);
   for (size_t i = 0; i < g->n_cells; i++) {
-    slope[i] = b->slope[i * stride];
+    slope[i] = b->slope[i * g->stride];
     adjoint[i] = adjoints(p, slope[i], b->needed, b->split);
   }
   require_balance(&(changes){p, b->q->ad, &b->q->c, g->n, g->n_cells, g->of, slope, adjoint});
@@ -125,6 +129,8 @@ check_balance(claim *q, bool bouligand)
   for (size_t i = 0; i < all.n_groups; i++)
     read_group(&all, i);
   require(all.n_cells == 1 || !bouligand, "one cell is expected for this verdict");
+  for (size_t i = 0, stride = all.n_cells; i < all.n_groups; i++)
+    all.of[i].stride = stride /= all.of[i].n_cells;
   read_cells(&all);
   for (size_t k = 0; k < p->n_touched; k++) {
     require(!all.split[k] || all.group_of[k] != 0, "%s has another slope than AD's, and is in no group",
@@ -134,8 +140,6 @@ check_balance(claim *q, bool bouligand)
   }
   require(all.n_groups == 1 || !one_behind_another(p, all.split), "of several groups a kink is behind another");
   cell_settle(&q->c, p, false);
-  for (size_t i = 0, stride = all.n_cells; i < all.n_groups; i++) {
-    stride /= all.of[i].n_cells;
-    check_group(&all, &all.of[i], stride);
-  }
+  for (size_t i = 0; i < all.n_groups; i++)
+    check_group(&all, &all.of[i]);
 }

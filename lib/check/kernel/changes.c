@@ -50,14 +50,16 @@ for_each_row(span *b, size_t j, void (*work)(span *b, size_t j, size_t o))
 {
   const changes *q = b->q;
   const touch *t = &q->p->touched[q->of[j]];
-  size_t first = 0;
+  size_t first = is_window(t) ? NONE : 0;
   if (!matters(q, j))
     return;
-  while (first < t->n && !in_play(q, j, first))
-    first++;
-  for (size_t o = first + is_window(t); o < t->n; o++) {
+  for (size_t o = 0; o < t->n; o++) {
     if (!in_play(q, j, o))
       continue;
+    if (first == NONE) {
+      first = o;
+      continue;
+    }
     kink_row_and_factor(q->p, q->ad, q->c, q->of[j], o, first, &b->factor);
     work(b, j, o);
   }

@@ -105,8 +105,7 @@ static void
 product_value(const point *p, const step *st, size_t e, interval *y)
 {
   for (size_t i = 0; i < st->width; i += 2) {
-    size_t second = term_at(p, st, e, i + 1).x.step;
-    size_t first = i + (second < PADDING && p->net->steps[second].kind == INPUT);
+    size_t second = term_at(p, st, e, i + 1).x.step, first = i + (p->net->steps[second].kind == INPUT);
     if (!interval_zero(value_of(p, st, e, first)))
       multiply_add(y, value_of(p, st, e, first), value_of(p, st, e, first ^ 1));
   }

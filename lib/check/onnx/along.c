@@ -1,4 +1,4 @@
-/* Hardmax, Compress, TensorScatter and Mod of floats, as docs/operators.md has them. */
+/* Hardmax, ArgMax, ArgMin, Compress, TensorScatter and Mod of floats, as docs/operators.md has them. */
 #include "check/onnx/along.h"
 #include "check/base/allocate.h"
 #include "check/onnx/inner.h"
@@ -16,12 +16,12 @@ piece(builder *b, const value *x, size_t axis, size_t from, size_t n)
                     NULL);
 }
 
-/* Entry i of the axis against entry j: 1 where it wins. Of equal ones the first does. */
+/* Entry i of the axis against entry j: 1 where it wins. Of equal ones the first does, or the last. */
 static value
-wins(builder *b, const value *x, size_t axis, size_t i, size_t j)
+wins(builder *b, const value *x, size_t axis, size_t i, size_t j, bool last)
 {
   value own = piece(b, x, axis, i, 1), other = piece(b, x, axis, j, 1);
-  value truth = inner_of(b, i < j ? "GreaterOrEqual" : "Greater", &own, &other);
+  value truth = inner_of(b, (i < j) != last ? "GreaterOrEqual" : "Greater", &own, &other);
   return inner_node(b, "Cast", 1, &truth, inner_whole("to", FLOAT));
 }
 
@@ -33,27 +33,60 @@ number(builder *b, long n)
   return v;
 }
 
+/* 1 for each entry of the axis that wins against all others, else 0. */
+static value *
+winners(builder *b, const value *x, size_t axis, bool last)
+{
+  size_t n = x->dims[axis];
+  need(!on_batch(b, x, axis) && n > 0 && n <= MOST_COMPARED, "the batch's axis, or too many entries");
+  value *all = allocate(n, sizeof *all);
+  for (size_t i = 0; i < n; i++) {
+    for (size_t j = 0; j < n; j++) {
+      if (j == i)
+        continue;
+      value w = wins(b, x, axis, i, j, last);
+      all[i] = j > (i == 0) ? inner_of(b, "Mul", &all[i], &w) : w;
+    }
+  }
+  if (n == 1) { /* 1, of the shape of x */
+    value none = number(b, 0), one = number(b, 1);
+    all[0] = inner_of(b, "Mul", x, &none);
+    all[0] = inner_of(b, "Add", &all[0], &one);
+  }
+  return all;
+}
+
 void
 lower_hardmax(builder *b)
 {
   const value *x = &b->in[0];
   size_t axis = axis_of(b, whole_attribute(b, "axis", b->opset < 13 ? 1 : -1), x->rank), n = x->dims[axis];
   need(b->opset >= 13 || axis + 1 == x->rank, "before operator set 13, of more than one axis");
-  need(!on_batch(b, x, axis) && n > 0 && n <= MOST_COMPARED, "the batch's axis, or too many entries");
-  value *all = allocate(n, sizeof *all);
-  for (size_t i = 0; i < n; i++) {
-    value y = piece(b, x, axis, i, 1), none = number(b, 0), one = number(b, 1);
-    y = inner_of(b, "Mul", &y, &none);
-    y = inner_of(b, "Add", &y, &one);
-    for (size_t j = 0; j < n; j++) {
-      if (j == i)
-        continue;
-      value w = wins(b, x, axis, i, j);
-      y = inner_of(b, "Mul", &y, &w);
-    }
-    all[i] = y;
-  }
+  value *all = winners(b, x, axis, false);
   b->out = n > 1 ? inner_node(b, "Concat", n, all, inner_whole("axis", (long)axis)) : all[0];
+}
+
+/* ArgMax, ArgMin: one number for each place, where it is the winner's. */
+void
+lower_winner(builder *b)
+{
+  value x = b->in[0], y = {0};
+  size_t axis = axis_of(b, whole_attribute(b, "axis", 0), x.rank), n = x.dims[axis];
+  bool keep = whole_attribute(b, "keepdims", 1) != 0;
+  if (strcmp(b->op, "ArgMin") == 0)
+    x = inner_of(b, "Neg", &x, NULL);
+  value *all = winners(b, &x, axis, whole_attribute(b, "select_last_index", 0) != 0);
+  for (size_t i = 0; i < n; i++) {
+    value place = number(b, (long)i), part = inner_of(b, "Mul", &all[i], &place);
+    y = i > 0 ? inner_of(b, "Add", &y, &part) : part;
+  }
+  if (!keep) {
+    value gone = list_of(b, 1, (long[]){(long)axis});
+    y = inner_of(b, "Squeeze", &y, &gone);
+  }
+  b->out = y;
+  b->out.holds = HOLDS_INTEGERS;
+  b->out.reach = n - 1;
 }
 
 void

@@ -6,6 +6,7 @@
 
 /* What the node makes, of nodes within it. */
 void lower_hardmax(builder *b);
+void lower_winner(builder *b); /* ArgMax, ArgMin */
 void lower_compress(builder *b);
 void lower_tensor_scatter(builder *b);
 void lower_reverse(builder *b);

@@ -251,7 +251,7 @@ check_held(const builder *b)
   static const char *const takes[] = {
       [HOLDS_TRUTHS] = " And Cast CastLike Equal Not Or Where ",
       [HOLDS_INTEGERS] = " Add Cast CastLike ConvInteger DequantizeLinear Equal Greater GreaterOrEqual Less "
-                         "LessOrEqual MatMulInteger QLinearConv QLinearMatMul QuantizeLinear Where ",
+                         "LessOrEqual MatMulInteger OneHot QLinearConv QLinearMatMul QuantizeLinear Where ",
       [HOLDS_FLOAT8] = " Cast CastLike DequantizeLinear "};
   for (size_t i = 0; i < b->node->n_in; i++) {
     held_kind of = b->in[i].constant == NULL ? b->in[i].holds : HOLDS_FLOATS;

@@ -12,6 +12,7 @@
 #include "check/onnx/einsum.h"
 #include "check/onnx/extremum.h"
 #include "check/onnx/flow.h"
+#include "check/onnx/fourier.h"
 #include "check/onnx/grid.h"
 #include "check/onnx/integers.h"
 #include "check/onnx/jump.h"
@@ -28,6 +29,7 @@
 #include "check/onnx/quantized_lstm.h"
 #include "check/onnx/recurrent.h"
 #include "check/onnx/resize.h"
+#include "check/onnx/roi.h"
 #include "check/onnx/scatter.h"
 #include "check/onnx/shape.h"
 #include "check/onnx/sorted.h"
@@ -49,6 +51,10 @@ static const operator_form forms[] = {
     {"Adam", lower_adam, 1, 6, 1024, 1024, 0, "alpha:f beta:f epsilon:f norm_coefficient:f norm_coefficient_post:f"},
     {"AffineGrid", lower_affine_grid, 20, 2, 2, 1, 0, "align_corners:b"},
     {"And", lower_whole, 7, 2, 2, 1, 0, ""},
+    {"ArgMax", lower_winner, 7, 1, 1, 1, 0, "axis:i keepdims:b"},
+    {"ArgMax", lower_winner, 12, 1, 1, 1, 0, "axis:i keepdims:b select_last_index:b"},
+    {"ArgMin", lower_winner, 7, 1, 1, 1, 0, "axis:i keepdims:b"},
+    {"ArgMin", lower_winner, 12, 1, 1, 1, 0, "axis:i keepdims:b select_last_index:b"},
     {"Asin", lower_angle, 7, 1, 1, 1, 0, ""},
     {"Asinh", lower_stated_function, 9, 1, 1, 1, 0, ""},
     {"Atan", lower_function, 7, 1, 1, 1, 0, ""},
@@ -80,12 +86,15 @@ static const operator_form forms[] = {
     {"Cosh", lower_stated_function, 9, 1, 1, 1, 0, ""},
     {"CumProd", lower_running_product, 26, 2, 2, 1, 0, "exclusive:b reverse:b"},
     {"CumSum", lower_running, 11, 2, 2, 1, 0, "exclusive:b reverse:b"},
+    {"DFT", lower_fourier, 17, 1, 2, 1, 0, "axis:i inverse:b onesided:b"},
+    {"DFT", lower_fourier, 20, 1, 3, 1, 0, "inverse:b onesided:b"},
     {"DeformConv", lower_deform, 19, 3, 5, 1, 0, "dilations:I group:i kernel_shape:I offset_group:i pads:I strides:I"},
     {"DepthToSpace", lower_blocks, 7, 1, 1, 1, 0, "blocksize:i"},
     {"DepthToSpace", lower_blocks, 11, 1, 1, 1, 0, "blocksize:i mode:s"},
     {"DequantizeLinear", lower_dequantize, 10, 2, 3, 1, 0, ""},
     {"DequantizeLinear", lower_dequantize, 13, 2, 3, 1, 0, "axis:i"},
     {"DequantizeLinear", lower_dequantize, 21, 2, 3, 1, 0, "axis:i block_size:i output_dtype:i"},
+    {"Det", lower_determinant, 11, 1, 1, 1, 0, ""},
     {"Dropout", lower_dropout, 7, 1, 1, 2, 0, "ratio:f"},
     {"Dropout", lower_dropout, 12, 1, 3, 2, 0, "seed:i"},
     {"DynamicQuantizeLinear", lower_dynamic, 11, 1, 1, 3, 0, ""},
@@ -133,6 +142,7 @@ static const operator_form forms[] = {
     {"LpPool", lower_norm, 18, 1, 1, 1, 0, "auto_pad:s ceil_mode:b dilations:I kernel_shape:I p:i pads:I strides:I"},
     {"MatMulInteger", lower_integer_product, 10, 2, 4, 1, 0, ""},
     {"Max", lower_larger, 8, 1, 1024, 1, 0, ""},
+    {"MeanVarianceNormalization", lower_deviation, 9, 1, 1, 1, 0, "axes:I"},
     {"Min", lower_larger, 8, 1, 1024, 1, 0, ""},
     {"Mish", lower_gate, 18, 1, 1, 1, 0, ""},
     {"Mod", lower_whole, 10, 2, 2, 1, 0, "fmod:i"},
@@ -182,9 +192,14 @@ static const operator_form forms[] = {
     {"Resize", lower_resize, 18, 1, 4, 1, 0,
      "antialias:b axes:I coordinate_transformation_mode:s cubic_coeff_a:f exclude_outside:b extrapolation_value:f "
      "keep_aspect_ratio_policy:s mode:s nearest_mode:s"},
+    {"RoiAlign", lower_boxes, 10, 3, 3, 1, 0,
+     "mode:s output_height:i output_width:i sampling_ratio:i spatial_scale:f"},
+    {"RoiAlign", lower_boxes, 16, 3, 3, 1, 0,
+     "coordinate_transformation_mode:s mode:s output_height:i output_width:i sampling_ratio:i spatial_scale:f"},
     {"RotaryEmbedding", lower_rotary, 23, 3, 4, 1, 0, "interleaved:b num_heads:i rotary_embedding_dim:i"},
     {"ReverseSequence", lower_reverse, 10, 2, 2, 1, 0, "batch_axis:i time_axis:i"},
     {"Round", lower_rounded, 11, 1, 1, 1, 0, ""},
+    {"STFT", lower_frames, 17, 2, 4, 1, 0, "onesided:b"},
     {"Scaler", lower_scaler, 7, 1, 1, 1, 0, "offset:F scale:F"},
     {"Scatter", lower_scatter, 9, 3, 3, 1, 0, "axis:i"},
     {"ScatterElements", lower_scatter, 11, 3, 3, 1, 0, "axis:i"},
@@ -223,6 +238,8 @@ static const operator_form forms[] = {
     {"TopK", lower_sorted, 10, 2, 2, 2, 0, "axis:i"},
     {"TopK", lower_sorted, 11, 2, 2, 2, 0, "axis:i largest:b sorted:b"},
     {"Trilu", lower_trilu, 14, 1, 2, 1, 0, "upper:b"},
+    {"Upsample", lower_upsample, 7, 1, 1, 1, 0, "mode:s scales:F"},
+    {"Upsample", lower_upsample, 9, 2, 2, 1, 0, "mode:s"},
     {"Where", lower_where, 9, 3, 3, 1, 0, ""},
 };
 
@@ -233,17 +250,22 @@ static const operator_rule rules[] = {
     {lower_attention, TAKES_ODD},
     {lower_batch, LIFTS_FIRST},
     {lower_bipolar, PLACES_BATCH | LIFTS_FIRST | OF_QONNX},
+    {lower_boxes, PLACES_BATCH | LIFTS_FIRST},
     {lower_cast, TAKES_ODD | TAKES_UNDEFINED | TAKES_EXCLUDED | PLACES_BATCH},
     {lower_cast_like, TAKES_ODD | TAKES_UNDEFINED | TAKES_EXCLUDED | PLACES_BATCH},
     {lower_compress, PLACES_BATCH | LIFTS_FIRST},
     {lower_concat, PLACES_BATCH | LIFTS_ALONE | LISTS},
     {lower_deform, LIFTS_FIRST},
     {lower_dequantize, PLACES_BATCH},
+    {lower_determinant, PLACES_BATCH | LIFTS_FIRST},
+    {lower_deviation, PLACES_BATCH | LIFTS_FIRST},
     {lower_dropout, KEEPS_BATCH},
     {lower_dynamic, PLACES_BATCH | LIFTS_FIRST},
     {lower_einsum, TAKES_NEGATED | PLACES_BATCH | LIFTS_ALONE},
     {lower_elu, KEEPS_BATCH | LIFTS_FIRST},
     {lower_extremum, TAKES_ODD | LIFTS_ALONE | KEEPS_FLOATS},
+    {lower_fourier, PLACES_BATCH | LIFTS_FIRST},
+    {lower_frames, PLACES_BATCH | LIFTS_FIRST},
     {lower_function, KEEPS_BATCH | LIFTS_ALONE},
     {lower_gate, KEEPS_BATCH | LIFTS_FIRST},
     {lower_gather, TAKES_NEGATED | PLACES_BATCH},
@@ -285,8 +307,11 @@ static const operator_rule rules[] = {
     {lower_surrogate, KEEPS_BATCH},
     {lower_tensor_scatter, PLACES_BATCH},
     {lower_threshold, PLACES_BATCH},
+    {lower_upsample, LIFTS_FIRST},
+    {lower_winner, PLACES_BATCH | LIFTS_FIRST},
     {lower_where, TAKES_ODD | TAKES_UNDEFINED | TAKES_EXCLUDED | PLACES_BATCH},
     {lower_whole, COMPARES | PLACES_BATCH},
+    {lower_whole_product, PLACES_BATCH},
 };
 
 static const operator_table others = {forms, sizeof forms / sizeof *forms, rules, sizeof rules / sizeof *rules};

@@ -1,6 +1,7 @@
 /* Operators that ONNX states by others (docs/operators.md). */
 #include "check/onnx/stated.h"
 #include "check/base/allocate.h"
+#include "check/onnx/index.h"
 #include "check/onnx/inner.h"
 
 #include <string.h>
@@ -254,6 +255,61 @@ lower_affine_grid(builder *b)
   b->out = inner_node(b, "Reshape", 2, (value[]){with(b, "MatMul", places, theta), list_of(b, n + 2, shape)}, NULL);
 }
 
+/* ---- Matrices, means */
+
+#define MOST_ROWS 6
+
+/* The determinant of the rows from `row` on, of the columns that are left: along the first of these. */
+static value
+minor_of(builder *b, value entries[MOST_ROWS][MOST_ROWS], size_t n, unsigned rows, size_t column)
+{
+  value sum = {0};
+  bool first = true, minus = false;
+  for (size_t row = 0; row < n; row++) {
+    if ((rows >> row & 1) == 0)
+      continue;
+    value part = entries[row][column];
+    if (column + 1 < n)
+      part = with(b, "Mul", part, minor_of(b, entries, n, rows & ~(1U << row), column + 1));
+    sum = first ? part : with(b, minus ? "Sub" : "Add", sum, part);
+    first = false;
+    minus = !minus;
+  }
+  return sum;
+}
+
+void
+lower_determinant(builder *b)
+{
+  value x = b->in[0], entries[MOST_ROWS][MOST_ROWS];
+  need(x.rank >= 2 && x.dims[x.rank - 1] == x.dims[x.rank - 2] && x.dims[x.rank - 1] >= 1
+           && x.dims[x.rank - 1] <= MOST_ROWS,
+       "its last two axes are no square matrix of at most 6 rows");
+  need(!on_batch(b, &x, x.rank - 1) && !on_batch(b, &x, x.rank - 2), "the batch's axis");
+  size_t n = x.dims[x.rank - 1];
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j < n; j++) {
+      long from[2] = {(long)i, (long)j}, to[2] = {(long)i + 1, (long)j + 1}, along[2] = {-2, -1};
+      entries[i][j] =
+          inner_node(b, "Slice", 4, (value[]){x, list_of(b, 2, from), list_of(b, 2, to), list_of(b, 2, along)}, NULL);
+    }
+  b->out = with(b, "Squeeze", minor_of(b, entries, n, (1U << n) - 1, 0), list_of(b, 2, (long[]){-2, -1}));
+}
+
+/* MeanVarianceNormalization: what is left of x less its mean, by the root of the mean of squares less the mean's square. */
+void
+lower_deviation(builder *b)
+{
+  long axes[MAX_RANK] = {0, 2, 3};
+  size_t n = find_attribute(b, "axes") != NULL ? whole_list(b, 1, "axes", axes) : 3;
+  value x = b->in[0], over = list_of(b, n, axes);
+  value mean = with(b, "ReduceMean", x, over), squares = with(b, "ReduceMean", with(b, "Mul", x, x), over);
+  value spread = of(b, "Sqrt", with(b, "Sub", squares, with(b, "Mul", mean, mean)));
+  rational *least = rationals(1);
+  mpq_set_d(least, (double)1e-9F);
+  b->out = with(b, "Div", with(b, "Sub", x, mean), with(b, "Add", spread, rational_of(b, least)));
+}
+
 /* ---- Products along an axis */
 
 /* Place i of the axis. */
@@ -309,7 +365,6 @@ lower_product_over(builder *b, size_t n, const long *axes)
   long gone[MAX_RANK];
   size_t many = 0;
   value y = *x;
-  need_batch_first(b, x);
   mark_axes(b, axes, n, x->rank, over);
   for (size_t a = 0; a < x->rank && n == 0; a++)
     over[a] = x->rank > 0 && whole_attribute(b, "noop_with_empty_axes", 0) == 0;
@@ -342,6 +397,28 @@ whole_number(const builder *b, const value *v, size_t e)
   return mpz_get_si(mpq_numref(q));
 }
 
+/* OneHot of computed places: one value times the ones, and the other times what is left. */
+static void
+choose_computed(builder *b, size_t depth)
+{
+  value *v = &b->in[2], of_two[2];
+  size_t rank = b->in[0].rank + 1, axis = axis_of(b, whole_attribute(b, "axis", -1), rank);
+  long order[MAX_RANK];
+  need(v->rank == 1 && v->count == 2 && rank <= MAX_RANK && !v->negated, "its values are no two");
+  need(v->constant != NULL ? v->constant->real && odd_entry(v, 0) == 0 && odd_entry(v, 1) == 0 : !is_batch(b, v),
+       "its values are no floats, or have a batch axis");
+  for (size_t i = 0; i < 2; i++)
+    of_two[i] = v->constant != NULL ? rational_of(b, &v->constant->value[v->map[i]]) : at_place(b, v, 0, i);
+  if (v->constant != NULL)
+    v->constant->number = true;
+  for (size_t a = 0; a < rank; a++)
+    order[a] = (long)(a < axis ? a : a > axis ? a - 1 : rank - 1);
+  value ones = ones_at(b, b->in[0], depth), none;
+  ones = inner_node(b, "Transpose", 1, &ones, inner_list("perm", rank, order));
+  none = with(b, "Mul", with(b, "Sub", whole(b, 1), ones), of_two[0]);
+  b->out = with(b, "Add", with(b, "Mul", ones, of_two[1]), none);
+}
+
 void
 lower_one_hot(builder *b)
 {
@@ -352,6 +429,10 @@ lower_one_hot(builder *b)
        "its depth is no constant number");
   depth = whole_number(b, &b->in[1], 0);
   need(depth > 0, "its depth is not above 0");
+  if (is_computed(places)) {
+    choose_computed(b, (size_t)depth);
+    return;
+  }
   need(values->constant == NULL && values->rank == 1 && values->count == 2 && !is_batch(b, values) && rank <= MAX_RANK,
        "its values are no two of an activation without a batch axis");
   need(n > 0 && (size_t)depth <= MOST_MAPPED / n, "no places, or too many entries");

@@ -12,6 +12,8 @@ void lower_threshold(builder *b);       /* ThresholdedRelu, Shrink */
 void lower_sizes(builder *b);           /* ReduceL1 */
 void lower_by_norm(builder *b);         /* LpNormalization */
 void lower_norm(builder *b);            /* GlobalLpPool, LpPool */
+void lower_determinant(builder *b);     /* Det */
+void lower_deviation(builder *b);       /* MeanVarianceNormalization */
 void lower_running_product(builder *b); /* CumProd */
 /* CumSum, and ReduceProd over n axes, or all: where they are activations. */
 void lower_running_activation(builder *b);

@@ -1,6 +1,7 @@
 /* Entries of a constant or an activation along axes: those of a range, or of a list. */
 #include "check/onnx/take.h"
 #include "check/base/allocate.h"
+#include "check/onnx/index.h"
 #include "check/onnx/inner.h"
 #include "check/onnx/integers.h"
 #include "check/onnx/jump.h"
@@ -212,6 +213,10 @@ void
 lower_gather(builder *b)
 {
   const value *x = &b->in[0], *list = &b->in[1];
+  if (is_computed(list)) {
+    take_computed(b);
+    return;
+  }
   if (x->constant != NULL && x->constant->real && !b->net->batched && b->net->batch == 1) {
     lower_rows(b);
     return;

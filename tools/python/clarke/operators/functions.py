@@ -178,6 +178,33 @@ def write_times_logarithm(g, node):
     return g.add("Mul", [g.operand(node.args[0], like), g.add("Log", [g.operand(node.args[1], like)])])
 
 
+@operator("special_xlog1py")
+def write_times_logarithm_of_more(g, node):
+    """x log(1 + y)"""
+    if not g.whole:
+        raise Unbatched
+    like = result(node)
+    log = g.add("Log", [g.add("Add", [g.operand(node.args[1], like), one(g, node)])])
+    return g.add("Mul", [g.operand(node.args[0], like), log])
+
+
+@operator("special_entr")
+def write_entropy(g, node):
+    """-x log x"""
+    if bool((node.args[0].tensor <= 0).any()):
+        g.refuse("-x log x ends where x is 0, and has no derivative there", "let x be above 0")
+    x = g.of(node.args[0])
+    return g.add("Neg", [g.add("Mul", [x, g.add("Log", [x])])])
+
+
+@operator("special_log_ndtr")
+def write_logarithm_of_normal(g, node):
+    """The logarithm of (1 + erf(x / sqrt(2))) / 2."""
+    like = result(node)
+    share = g.add("Add", [g.add("Erf", [scaled(g, g.of(node.args[0]), math.sqrt(0.5), like)]), one(g, node)])
+    return g.add("Log", [scaled(g, share, 0.5, like)])
+
+
 @operator("logaddexp2")
 def write_sum_of_powers_of_two(g, node):
     if not g.whole:

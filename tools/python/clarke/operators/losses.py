@@ -206,6 +206,28 @@ def write_margin(g, node):
     return reduced(g, each, x.tensor[:, 0], reduction)
 
 
+@operator("multilabel_margin_loss_forward")
+def write_margins(g, node):
+    """The mean over classes of relu(1 - x[label] + x[other]), for all labels before the first -1, and all others."""
+    x, like = node.args[0], node.args[0].tensor
+    labels, = values(g, node.args[1])
+    if not g.whole:
+        raise Unbatched
+    classes = like.shape[-1]
+    rows = [row[:(row < 0).to(torch.uint8).argmax()] if bool((row < 0).any()) else row for row in labels.reshape(-1, classes)]
+    pairs = [(n, n * classes + int(y), n * classes + i) for n, row in enumerate(rows) for y in row for i in sorted(set(range(classes)) - set(row.tolist()))]
+    if not pairs:
+        g.refuse("no label, or no class beside it", "leave such a batch out")
+    flat = g.add("Reshape", [g.of(x), g.integers([like.numel()])])
+    own, others = (g.add("Gather", [flat, g.data("places", torch.tensor([pair[i] for pair in pairs]))], axis=0) for i in (1, 2))
+    above = g.add("Relu", [g.add("Add", [g.add("Sub", [others, own]), g.scalar(1, like)])])
+    table = torch.zeros(len(pairs), len(rows), dtype=like.dtype)
+    table[torch.arange(len(pairs)), torch.tensor([pair[0] for pair in pairs])] = 1
+    each = g.add("MatMul", [g.add("Reshape", [above, g.integers([1, len(pairs)])]), g.data("samples", table)])
+    each = g.add("Reshape", [g.add("Div", [each, g.scalar(classes, like)]), g.integers(like.shape[:-1])])
+    return {0: reduced(g, each, like[..., 0], argument(node, 2, "reduction", MEAN))}
+
+
 # ---- Sums, squares, masks
 
 

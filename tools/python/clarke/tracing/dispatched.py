@@ -234,6 +234,9 @@ REPLACED = ("the memory of a tensor was replaced behind autograd's back (.data =
 
 TOGGLED = "whether a tensor requires a gradient was changed after it was read", "set requires_grad before the block"
 CHANGED_IN_BACKWARD = "a parameter is changed while the backward pass runs", "change it behind the backward pass, as an optimizer does"
+WITHIN = ("a backward pass within the step (torch.autograd.grad with create_graph=True, as a gradient penalty has): its derivative is made of operators' second "
+          "derivatives, which no record has",
+          "write that gradient by operators, as ((h > 0) * g) @ w where h is what a Linear of weight w gives to a ReLU; or record the step without the penalty")
 ONCE = "call loss.backward() once in a block (of several losses, of their sum), and record further passes in blocks of their own"
 
 
@@ -568,7 +571,8 @@ class Trace:
     def behind(self, op, args, kwargs, autograd_node):
         """An operator that is not of the forward pass is about to run."""
         if autograd_node is not None and not self.running and not self.refusals:
-            self.refuse("a backward pass that is not that of loss.backward(), of which a record is", ONCE)
+            within = self.loss is None and torch.is_grad_enabled()  # autograd's own operators have derivatives, too
+            self.refuse(*(WITHIN if within else ("a backward pass that is not that of loss.backward(), of which a record is", ONCE)))
         for t in written(Operator.of(op), args, kwargs):
             self.changed_later.add(t.untyped_storage().data_ptr())
             if self.running and t.untyped_storage().data_ptr() in self.parameters:
