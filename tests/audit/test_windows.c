@@ -1459,6 +1459,26 @@ grow_smooth(growing *g, uint64_t *state)
   g->number = mostly_zero; /* of the samples */
 }
 
+/* A normalization of lines, or of groups, some of which are the same functions place by place. */
+static void
+grow_lines(growing *g, uint64_t *state)
+{
+  size_t dims[3] = {2, 3 + draw_below(state, 3), 3 + draw_below(state, 3)};
+
+  grow_begin(g, state, ternary, 2 + draw_below(state, 2), dims);
+  g->m.opset = 18 + draw_below(state, 4);
+  grow_conv(g, 2, draw_below(state, 2));
+  if (draw_below(state, 3) > 0)
+    grow_layer_norm(g);
+  else
+    grow_group_norm(g);
+  grow_maxpool(g, true);
+  grow_flatten(g);
+  grow_dense(g, 1);
+  model_output(&g->m, g->at);
+  g->number = mostly_zero; /* of the samples */
+}
+
 /* As in the published networks: a convolution, Relu, a pool. */
 static void
 grow_pooled_relu(growing *g, uint64_t *state)
@@ -1621,6 +1641,15 @@ END_TEST
 START_TEST(the_checker_finds_the_same_ties_of_smooth_entries)
 {
   tie_tally t = compare_ties(grow_smooth, seed + 2500);
+
+  ck_assert_uint_gt(t.trivial, n_networks / 2);
+  ck_assert_uint_lt(t.open, n_networks / 4);
+}
+END_TEST
+
+START_TEST(the_checker_finds_the_same_ties_of_normalized_lines)
+{
+  tie_tally t = compare_ties(grow_lines, seed + 2600);
 
   ck_assert_uint_gt(t.trivial, n_networks / 2);
   ck_assert_uint_lt(t.open, n_networks / 4);
@@ -1971,6 +2000,7 @@ main(int argc, char **argv)
                {"two", equal_smooth_entries_may_be_two_functions},
                {"zeros", windows_of_zeros_are_told_from_others},
                {"smooth", the_checker_finds_the_same_ties_of_smooth_entries},
+               {"lines", the_checker_finds_the_same_ties_of_normalized_lines},
                {"cell", a_cell_has_ads_gradient_or_is_refused},
                {"normalized", normalized_networks_have_proofs}};
 

@@ -5967,6 +5967,12 @@ def zones_of_functions(net):
     for b, holds in ([1, 1], True), ([1, 0], False):
         known("Atan", b, holds)
     known("Erf", [0, 0], False)
+    # 0 relu(a) + x exp(a + 70000): no exponential so large is asked for, since x does not vary.
+    net("zone-far.onnx", [helper.make_node("Relu", ["a"], ["r"], name="rho"), helper.make_node("Mul", ["r", "nothing"], ["n"], name="n"),
+                          helper.make_node("Add", ["a", "far"], ["f"], name="f"), helper.make_node("Exp", ["f"], ["e"], name="e"),
+                          helper.make_node("Mul", ["e", "x"], ["p"], name="p"), helper.make_node("Add", ["n", "p"], ["out"], name="out")],
+        nothing=[0], far=[70000])
+    zone("zone-far", 0, "VERIFIED", lines=["zone compensation"], model="zone-far.onnx", data="zone.npz", touched=1)
     # Outputs r, -r and exp(x - 1), of which only a sample with r = 0 must have rational ones.
     net("zone-beside.onnx", [helper.make_node("Add", ["x", "less"], ["o"], name="o"), helper.make_node("Sum", ["a", "o"], ["s"], name="s"),
                              helper.make_node("Relu", ["s"], ["r"], name="rho"), helper.make_node("Exp", ["o"], ["e"], name="e"),

@@ -57,10 +57,11 @@ typedef struct {
   sequences patches, others;
   size_t *patch; /* of each position: EMPTY, or its number + 2; 0: not known yet */
   bool *told;    /* does a place of it tell rows of factors apart? */
-  size_t *line;  /* of a SOFTMAX step's line, at its first entry: its number + 1; 0: not known yet */
+  size_t *line;  /* of a SOFTMAX or NORMALIZE step's line, at its first entry: its number + 1; 0: not known yet */
   size_t base;
 } naming;
-#define EMPTY 1 /* all of its places are left out */
+#define EMPTY 1         /* all of its places are left out */
+#define LINE_NAMED 1024 /* entries, at most, of a NORMALIZE step's line that is told by them */
 
 static naming
 naming_begin(const point *p, size_t s, size_t sample)
@@ -75,7 +76,8 @@ naming_begin(const point *p, size_t s, size_t sample)
                   .positions = positions,
                   .patch = allocate(positions, sizeof(size_t)),
                   .told = allocate(positions, sizeof(bool)),
-                  .line = allocate(st->kind == SOFTMAX ? entries(p, s) / p->net->apart : 0, sizeof(size_t)),
+                  .line = allocate(st->kind == SOFTMAX || st->kind == NORMALIZE ? entries(p, s) / p->net->apart : 0,
+                                   sizeof(size_t)),
                   .base = p->n_same[sample]};
 }
 
@@ -162,6 +164,30 @@ put_factor(naming *a, const factor *t)
   put_word(&a->others, number ? constant_number(a, &t->w->value[t->at]) : t->at);
 }
 
+static size_t
+argument_number(const point *p, const step *st, size_t e)
+{
+  source x = read_by(p, st, e);
+  return same_as(p, x.step, entry_of(p, x, e));
+}
+
+/* The number of the line that has entry e, told by its arguments, place by place. Of a NORMALIZE step a line of all samples, or a long
+ * one, has its own, which is even. */
+static size_t
+line_number(naming *a, size_t e)
+{
+  const point *p = a->p;
+  size_t m = line_length(p, a->st), first = line_entry(p, a->st, e, 0), *line = &a->line[first / p->net->apart];
+  if (a->st->kind == NORMALIZE && (a->st->couples || m > LINE_NAMED))
+    return 2 * first;
+  if (*line == 0) {
+    for (size_t i = 0; i < m; i++)
+      put_word(&a->patches, argument_number(p, a->st, line_entry(p, a->st, e, i)));
+    *line = end_sequence(&a->patches) + 1;
+  }
+  return 2 * *line + 1;
+}
+
 /* An entry's number is told by its patch and its row of factors; in a NORMALIZE step, by its line, too. */
 static size_t
 entry_number(naming *a, size_t e)
@@ -175,33 +201,19 @@ entry_number(naming *a, size_t e)
     return function_number(a->base + (a->patch[at] - 2) * a->rows + row);
   }
   put_word(&a->others, a->patch[at]);
-  put_word(&a->others, st->kind == NORMALIZE ? line_entry(a->p, st, e, 0) : 0);
+  put_word(&a->others, st->kind == NORMALIZE ? line_number(a, e) : 0);
   for (size_t i = 0; i < st->width; i++)
     if (!place_left_out(a->p, st, x, i, e))
       put_factor(a, &t[i]);
   return function_number(a->base + all + end_sequence(&a->others));
 }
 
-static size_t
-argument_number(const point *p, const step *st, size_t e)
-{
-  source x = read_by(p, st, e);
-  return same_as(p, x.step, entry_of(p, x, e));
-}
-
-/* The number of an entry of a SOFTMAX step is told by its argument, and by those of its line, place by place. */
+/* The number of an entry of a SOFTMAX step is told by its argument, and by its line. */
 static size_t
 softmax_number(naming *a, size_t e)
 {
-  const point *p = a->p;
-  size_t m = line_length(p, a->st), *line = &a->line[line_entry(p, a->st, e, 0) / p->net->apart];
-  if (*line == 0) {
-    for (size_t i = 0; i < m; i++)
-      put_word(&a->patches, argument_number(p, a->st, line_entry(p, a->st, e, i)));
-    *line = end_sequence(&a->patches) + 1;
-  }
-  put_word(&a->others, *line);
-  put_word(&a->others, argument_number(p, a->st, e));
+  put_word(&a->others, line_number(a, e));
+  put_word(&a->others, argument_number(a->p, a->st, e));
   return function_number(a->base + end_sequence(&a->others));
 }
 

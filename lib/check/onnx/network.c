@@ -311,6 +311,7 @@ static const operator_rule rules[] = {
     {lower_winner, PLACES_BATCH | LIFTS_FIRST},
     {lower_where, TAKES_ODD | TAKES_UNDEFINED | TAKES_EXCLUDED | PLACES_BATCH},
     {lower_whole, COMPARES | PLACES_BATCH},
+    {lower_whole_product, PLACES_BATCH},
 };
 
 static const operator_table others = {forms, sizeof forms / sizeof *forms, rules, sizeof rules / sizeof *rules};

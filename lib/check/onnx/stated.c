@@ -365,7 +365,6 @@ lower_product_over(builder *b, size_t n, const long *axes)
   long gone[MAX_RANK];
   size_t many = 0;
   value y = *x;
-  need_batch_first(b, x);
   mark_axes(b, axes, n, x->rank, over);
   for (size_t a = 0; a < x->rank && n == 0; a++)
     over[a] = x->rank > 0 && whole_attribute(b, "noop_with_empty_axes", 0) == 0;

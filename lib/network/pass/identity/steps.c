@@ -8,6 +8,8 @@
 /* No coefficient: no entry has this index, no number these bits. */
 #define LEFT_OUT UINT64_MAX
 
+#define LINE_NAMED 1024 /* entries, at most, of a NORMALIZE step's group that is known by them (docs/proof-format.md, "Windows") */
+
 static clarke_identity
 of_scale(clarke_identities *ids, const clarke_step *s, size_t f, size_t j)
 {
@@ -161,37 +163,50 @@ of_piecewise(clarke_identities *ids, const clarke_step *s, size_t f, size_t j)
   return clarke_key_settle(&k, constant, s->out, f * ids->n + j);
 }
 
+/* Is the group known by what its places are? Else by itself: few large groups are alike, and to ask takes long. */
+static bool
+is_line(const clarke_grouping *o)
+{
+  return !o->couples && o->blocks * o->length <= LINE_NAMED;
+}
+
 /* A group of a NORMALIZE step: zero when all of its entries are one function, which is then its own mean;
  * constant when they all are. */
 static clarke_identity
 group_of(clarke_identities *ids, const clarke_step *s, size_t group, size_t j)
 {
   const clarke_grouping *o = &s->grouping;
+  const bool line = is_line(o);
   size_t from = o->couples ? 0 : j, to = o->couples ? ids->n : j + 1;
-  size_t count = ids->g->values[s->out].count;
   clarke_identity *known = &ids->patch[s - ids->g->steps][group * ids->n + from], first = 0;
   bool one = true, constant = true;
   clarke_key k = {.ids = ids};
 
-  for (size_t f = 0; f < count && *known == 0 && (one || constant); f++)
-    for (size_t c = from; c < to && clarke_step_group(s, f) == group && (one || constant); c++) {
-      clarke_identity id = clarke_identity_of(ids, s->in[0].value, f, c);
+  if (*known != 0)
+    return *known;
+  k = clarke_key_begin(ids, BY_PLACE, s->out);
+  for (size_t i = 0; i < o->blocks * o->length && (line || one || constant); i++)
+    for (size_t c = from; c < to && (line || one || constant); c++) {
+      clarke_identity id = clarke_identity_of(ids, s->in[0].value, (i / o->length * o->groups + group) * o->length + i % o->length, c);
 
       first = first == 0 ? id : first;
       one = one && id == first && id != 0;
       constant = constant && clarke_identity_is_constant(id);
+      if (line)
+        clarke_key_put(&k, id);
     }
-  if (*known != 0)
-    return *known;
-  if (one)
+  if (one) {
+    free(k.word);
     return *known = CLARKE_IDENTITY_ZERO;
-  k = clarke_key_begin(ids, BY_PLACE, s->out);
-  clarke_key_put(&k, group);
-  clarke_key_put(&k, from);
+  }
+  if (!line) {
+    clarke_key_put(&k, group);
+    clarke_key_put(&k, from);
+  }
   return *known = clarke_key_intern(&k, constant);
 }
 
-/* Entries of one group whose arguments are identical are: they lose one mean, and are divided by one
+/* Entries of one group, or of identical lines, whose arguments are identical are: they lose one mean, and are divided by one
  * deviation. */
 static clarke_identity
 of_normalize(clarke_identities *ids, const clarke_step *s, size_t f, size_t j)
