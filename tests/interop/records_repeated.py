@@ -829,10 +829,10 @@ def changed_behind(net, x, late):
 
 
 class Tokens(nn.Module):
-    def __init__(self):
+    def __init__(self, padding=None):
         super().__init__()
         torch.manual_seed(9)
-        self.words, self.places, self.last = nn.Embedding(5, 4), nn.Parameter(torch.linspace(-1, 1, 12).reshape(3, 4)), nn.Linear(4, 5)
+        self.words, self.places, self.last = nn.Embedding(5, 4, padding_idx=padding), nn.Parameter(torch.linspace(-1, 1, 12).reshape(3, 4)), nn.Linear(4, 5)
 
     def forward(self, t):
         return self.last(torch.tanh(self.words(t) + self.places))
@@ -861,6 +861,10 @@ def tokens(folder):
         for name, text, labels, same in (("others", rows[:, 1:], TEXT[:, :3], True), ("some left out", TEXT[:, 1:], left_out, False), ("the tokens", TEXT[:, 1:], TEXT[:, 1:], None)):
             net = Tokens()
             beside(folder, f"labels, {name}, {i}", net, lambda net=net: of_texts(net, first, behind), same=same, again=lambda net=net: of_texts(net, text, labels), way=way, heard=heard)
+        for padding in (0, 2):  # a row that is not trained: of the first text none is read
+            net, text = Tokens(padding), torch.tensor([[1, 3, 4], [3, 4, 1]])
+            run = recorded(os.path.join(folder, f"padding-{padding}-{i}"), net, 1, lambda net=net: of_texts(net, text, behind), None, way={} if way is APPENDED else way)
+            expect(run[1].program is None, f"tokens, padding {padding}, {i}: no step is compared with it, for another text may read that row")
 
 
 def watched(folder):

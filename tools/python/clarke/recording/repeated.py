@@ -208,7 +208,7 @@ class Program:
 
     def leaf(self, value, moving):
         name, buffer = self.names.get(id(value.of)), self.names_of_buffers.get(id(value.of))
-        if value.hidden or (value.stale and buffer is None) or (name is not None and not value.requires_grad) or buffer in self.held:
+        if not value.place or value.hidden or (value.stale and buffer is None) or (name is not None and not value.requires_grad) or buffer in self.held:
             raise Unalike
         slot = self.number(value)
         of = "parameter" if name is not None else "buffer" if buffer is not None else "data"
