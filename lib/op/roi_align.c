@@ -236,8 +236,10 @@ read_regions(regions *r, clarke_lowering *low, clarke_error *err)
   if (status != CLARKE_OK)
     return status;
   r->half_pixel = low->opset >= 16 && (where == NULL || strcmp(where->s, "half_pixel") == 0);
-  if ((mode != NULL && strcmp(mode->s, "avg") != 0) || (where != NULL && !r->half_pixel && strcmp(where->s, "output_half_pixel") != 0))
-    return clarke_lower_fail(low, err, "expected mode avg, and coordinates half_pixel or output_half_pixel");
+  if (mode != NULL && strcmp(mode->s, "avg") != 0)
+    return clarke_lower_fail(low, err, "mode is '%.40s'; expected avg", mode->s);
+  if (where != NULL && !r->half_pixel && strcmp(where->s, "output_half_pixel") != 0)
+    return clarke_lower_fail(low, err, "coordinate_transformation_mode is '%.40s'; expected half_pixel or output_half_pixel", where->s);
   if (clarke_axes_of_run(low, 0, r->dims) != 4 || clarke_axes_of_run(low, 1, boxes) != 2 || boxes[1] != 4 || boxes[0] != n || n == 0
       || n > MOST_BOXES || r->dims[2] == 0 || r->dims[3] == 0)
     return clarke_lower_fail(low, err, "expected images of four axes, and 1 to %d boxes of four numbers, each with an image", MOST_BOXES);

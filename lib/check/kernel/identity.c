@@ -63,6 +63,12 @@ typedef struct {
 #define EMPTY 1         /* all of its places are left out */
 #define LINE_NAMED 1024 /* entries, at most, of a NORMALIZE step's line that is told by them */
 
+static bool
+has_lines(const step *st)
+{
+  return st->kind == SOFTMAX || st->kind == NORMALIZE;
+}
+
 static naming
 naming_begin(const point *p, size_t s, size_t sample)
 {
@@ -76,8 +82,7 @@ naming_begin(const point *p, size_t s, size_t sample)
                   .positions = positions,
                   .patch = allocate(positions, sizeof(size_t)),
                   .told = allocate(positions, sizeof(bool)),
-                  .line = allocate(st->kind == SOFTMAX || st->kind == NORMALIZE ? entries(p, s) / p->net->apart : 0,
-                                   sizeof(size_t)),
+                  .line = allocate(has_lines(st) ? entries(p, s) / p->net->apart : 0, sizeof(size_t)),
                   .base = p->n_same[sample]};
 }
 
@@ -164,13 +169,6 @@ put_factor(naming *a, const factor *t)
   put_word(&a->others, number ? constant_number(a, &t->w->value[t->at]) : t->at);
 }
 
-static size_t
-argument_number(const point *p, const step *st, size_t e)
-{
-  source x = read_by(p, st, e);
-  return same_as(p, x.step, entry_of(p, x, e));
-}
-
 /* The number of the line that has entry e, told by its arguments, place by place. Of a NORMALIZE step a line of all samples, or a long
  * one, has its own, which is even. */
 static size_t
@@ -181,14 +179,17 @@ line_number(naming *a, size_t e)
   if (a->st->kind == NORMALIZE && (a->st->couples || m > LINE_NAMED))
     return 2 * first;
   if (*line == 0) {
-    for (size_t i = 0; i < m; i++)
-      put_word(&a->patches, argument_number(p, a->st, line_entry(p, a->st, e, i)));
+    for (size_t i = 0; i < m; i++) {
+      size_t other = line_entry(p, a->st, e, i);
+      source x = read_by(p, a->st, other);
+      put_word(&a->patches, same_as(p, x.step, entry_of(p, x, other)));
+    }
     *line = end_sequence(&a->patches) + 1;
   }
   return 2 * *line + 1;
 }
 
-/* An entry's number is told by its patch and its row of factors; in a NORMALIZE step, by its line, too. */
+/* An entry's number is told by its patch and its row of factors; in a step of lines, by its line, too. */
 static size_t
 entry_number(naming *a, size_t e)
 {
@@ -196,25 +197,16 @@ entry_number(naming *a, size_t e)
   size_t at = position_of(a, e), f = e / a->p->net->batch, all = a->positions * a->rows;
   const factor *t = &st->factors[st->factor_row[f] * st->width];
   const source *x = &st->sources[st->source_row[f] * st->width];
-  if (st->kind != NORMALIZE && a->told[at] && a->patch[at] != EMPTY) {
+  if (!has_lines(st) && a->told[at] && a->patch[at] != EMPTY) {
     size_t row = st->uniform ? 0 : st->factor_row[f];
     return function_number(a->base + (a->patch[at] - 2) * a->rows + row);
   }
   put_word(&a->others, a->patch[at]);
-  put_word(&a->others, st->kind == NORMALIZE ? line_number(a, e) : 0);
+  put_word(&a->others, has_lines(st) ? line_number(a, e) : 0);
   for (size_t i = 0; i < st->width; i++)
     if (!place_left_out(a->p, st, x, i, e))
       put_factor(a, &t[i]);
   return function_number(a->base + all + end_sequence(&a->others));
-}
-
-/* The number of an entry of a SOFTMAX step is told by its argument, and by its line. */
-static size_t
-softmax_number(naming *a, size_t e)
-{
-  put_word(&a->others, line_number(a, e));
-  put_word(&a->others, argument_number(a->p, a->st, e));
-  return function_number(a->base + end_sequence(&a->others));
 }
 
 /* The value, where it is constant and known exactly; else NULL. */
@@ -269,7 +261,6 @@ static size_t
 name_entry(naming *a, size_t e, size_t i)
 {
   const point *p = a->p;
-  const kind k = a->st->kind;
   source x = copied(p, a->st, a->s, e);
   const rational *constant = constant_value(p, a->s, e);
   if (constant != NULL)
@@ -285,9 +276,7 @@ name_entry(naming *a, size_t e, size_t i)
     p->degree[a->s][e] = 0;
     return ZERO;
   }
-  if (k == SOFTMAX)
-    return softmax_number(a, e);
-  if (k != WINDOW)
+  if (a->st->kind != WINDOW)
     return entry_number(a, e);
   return function_number(a->base + a->positions * a->rows + i);
 }

@@ -192,8 +192,7 @@ static const operator_form forms[] = {
     {"Resize", lower_resize, 18, 1, 4, 1, 0,
      "antialias:b axes:I coordinate_transformation_mode:s cubic_coeff_a:f exclude_outside:b extrapolation_value:f "
      "keep_aspect_ratio_policy:s mode:s nearest_mode:s"},
-    {"RoiAlign", lower_boxes, 10, 3, 3, 1, 0,
-     "mode:s output_height:i output_width:i sampling_ratio:i spatial_scale:f"},
+    {"RoiAlign", lower_boxes, 10, 3, 3, 1, 0, "mode:s output_height:i output_width:i sampling_ratio:i spatial_scale:f"},
     {"RoiAlign", lower_boxes, 16, 3, 3, 1, 0,
      "coordinate_transformation_mode:s mode:s output_height:i output_width:i sampling_ratio:i spatial_scale:f"},
     {"RotaryEmbedding", lower_rotary, 23, 3, 4, 1, 0, "interleaved:b num_heads:i rotary_embedding_dim:i"},
