@@ -184,6 +184,11 @@ def new_memory(net):
         p.data = p.data.clone() * 1.5
 
 
+def in_one_vector(net):
+    with torch.no_grad():
+        nn.utils.vector_to_parameters(2 * nn.utils.parameters_to_vector(net.parameters()), net.parameters())
+
+
 def replaced(net):
     net.last.weight = nn.Parameter(net.last.weight.detach() + 1)
 
@@ -249,6 +254,7 @@ def changes(folder, way):
     case("nothing", same=True)
     case("parameters", update, same=True)
     case("memory", new_memory, same=True)
+    case("parts of one vector", in_one_vector, same=True)
     case("batch", same=True, again=of(x * 2 + 1, (Y + 1) % 3))
     case("strides", again=of(x.transpose(2, 3)))
     case("smaller batch", again=of(x[:4], Y[:4]))

@@ -470,6 +470,8 @@ def aligned(labels, frames=2, scale=1.0):
 
 
 layer("an entropy at 0", weight, lambda m, x: torch.special.entr((x @ m.w).relu()))
+step("x log(1 + y) at -1", lambda h: torch.special.xlog1py(0 * h, -torch.ones(5)))
+layer("a normal distribution's tail", weight, lambda m, x: torch.special.log_ndtr(x @ m.w - 40))
 layer("no label", weight, lambda m, x: F.multilabel_margin_loss(x @ m.w, torch.full((len(x), 5), -1)))
 layer("a label with the blank", weight, aligned([[0]]))
 layer("labels without an alignment", weight, aligned([[1, 1]]))

@@ -8,6 +8,9 @@ from .table import argument, operator, result
 from .rearrangements import grid
 from .reductions import spread
 from ..refused import Unbatched
+from ..tracing.dispatched import Value
+
+LEAST_NORMAL = -12  # farther below 0 the normal distribution's share is too near 0 to be enclosed beside it
 
 
 def scaled(g, name, factor, like):
@@ -183,8 +186,10 @@ def write_times_logarithm_of_more(g, node):
     """x log(1 + y)"""
     if not g.whole:
         raise Unbatched
-    like = result(node)
-    log = g.add("Log", [g.add("Add", [g.operand(node.args[1], like), one(g, node)])])
+    like, y = result(node), node.args[1]
+    if bool((torch.as_tensor(y.tensor if isinstance(y, Value) else y) <= -1).any()):
+        g.refuse("x log(1 + y) has a pole, or ends, where y is -1", "let y be above -1")
+    log = g.add("Log", [g.add("Add", [g.operand(y, like), one(g, node)])])
     return g.add("Mul", [g.operand(node.args[0], like), log])
 
 
@@ -201,6 +206,8 @@ def write_entropy(g, node):
 def write_logarithm_of_normal(g, node):
     """The logarithm of (1 + erf(x / sqrt(2))) / 2."""
     like = result(node)
+    if bool((node.args[0].tensor < LEAST_NORMAL).any()):
+        g.refuse(f"the logarithm of what is near 0: an entry is below {LEAST_NORMAL}", f"let it be no less, as by clamp(min={LEAST_NORMAL})")
     share = g.add("Add", [g.add("Erf", [scaled(g, g.of(node.args[0]), math.sqrt(0.5), like)]), one(g, node)])
     return g.add("Log", [scaled(g, share, 0.5, like)])
 

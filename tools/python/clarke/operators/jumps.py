@@ -35,6 +35,8 @@ COUNTING = {"linalg_vector_norm": 1, "norm": 1, "_pdist_forward": 1, "dist": 2, 
 WITHOUT_POLES = {"sub", "mul", "mm", "addmm", "bmm", "convolution", "view", "reshape", "_unsafe_view", "t", "transpose", "permute", "expand", "slice", "select",
                  "clone", "detach", "alias", "_to_copy", "sum", "mean", "_ctc_loss"}
 WITH_POLES = ("div", "addcdiv", "reciprocal", "pow", "rsqrt", "log", "tan", "atanh", "linalg", "_linalg")  # how names begin
+# Functions that end at these numbers: beyond one is no number, and a comparison with none is false.
+ENDS = {"sqrt": (0,), "asin": (-1, 1), "arcsin": (-1, 1), "acos": (-1, 1), "arccos": (-1, 1), "acosh": (1,), "arccosh": (1,), "special_entr": (0,)}
 # What has nothing of the numbers but shapes and types; or tells only whether they are numbers.
 EMPTY = {"empty_like", "zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full", "new_empty", "isnan", "isinf"}
 # Numbers that are drawn, perhaps with trained weights. To AD they are constants, as distributions draw them (without gradients).
@@ -131,13 +133,26 @@ def infinite(item):
     return isinstance(item, float) and not math.isfinite(item)
 
 
+def at_end(node, name):
+    """Is it where the function ends, as the root of 0? Or 0^y, or x log y, at 0, which are numbers there alone, and x log(1 + y) at -1?"""
+    if name in ENDS:
+        x, ends = node.args[0], ENDS[name]
+    elif name == "pow":
+        (x, power), ends = node.args[:2], (0,)
+        if not isinstance(power, Value) and float(power).is_integer():
+            return False
+    elif name in ("xlogy", "special_xlogy", "special_xlog1py"):
+        x, ends = node.args[1], (-1 if name == "special_xlog1py" else 0,)
+    else:
+        return False
+    numbers = x.tensor.detach() if isinstance(x, Value) else torch.tensor(x)
+    return numbers.is_meta or any(bool((numbers == end).any()) for end in ends)
+
+
 def at_pole(node, name):
-    """Is it at a pole, as 1 / 0 is, on whose sides nothing is alike? Or 0^y, or x log y, at 0, which are numbers there alone?"""
-    if name in ("pow", "xlogy", "special_xlogy"):
-        below, power = node.args[:2] if name == "pow" else node.args[1::-1]
-        base = below.tensor.detach() if isinstance(below, Value) else torch.tensor(below)
-        if (name != "pow" or isinstance(power, Value)) and (base.is_meta or bool((base == 0).any())):
-            return True
+    """Is it at a pole, as 1 / 0 is, on whose sides nothing is alike? Or at an end?"""
+    if at_end(node, name):
+        return True
     if name in WITHOUT_POLES:
         return False
     if name.startswith(WITH_POLES) and any(v.tensor.is_meta for v in values_in(node.results)):

@@ -296,12 +296,15 @@ class Program:
         values = {self.numbers[id(v)]: v for v in (self.x, self.y) if v is not None}
         self.x, self.y = (v and Slot(self.numbers[id(v)]) for v in (self.x, self.y))
         self.read = sorted({*values, *self.labels, *(at for at, leaf in self.leaves.items() if leaf.of == "data")})  # slots of data
-        addresses = {place(p)[0]: name for name, p in record.parameters.items()}
+        addresses = {place(p)[0]: (name, place(p)[1]) for name, p in record.parameters.items()}
+        if len(addresses) < len(record.parameters):  # parts of one vector, say: in which of them a view lies its memory does not tell
+            raise Unalike
         slots = {self.numbers[id(v)]: v for n in trace.nodes for v in values_in((n.args, n.results))}
         self.outputs, self.named = self.outputs_of(record), record.seen and record.seen.names_of([slots[at].of for at in self.read])
         self.traced = {} if record.light else dict(self.places_of(record.everything(graph), graph, places))
         self.kept = sorted({*self.read, *self.read_later(), *(at for _, of, *_ in self.remade.values() for at in of)})
-        self.of_parameters = {slot: (addresses[slots[slot].place[0]], *slots[slot].place[1:]) for slot in self.kept if slots[slot].place[0] in addresses}
+        held = {slot: (*addresses[v.place[0]], *v.place[1:]) for slot, v in slots.items() if slot in self.kept and v.place and v.place[0] in addresses}
+        self.of_parameters = {slot: (name, at - start, *how) for slot, (name, start, at, *how) in held.items()}  # from the parameter's own beginning on
         self.numbers, self.data = None, None
         self.calls = None  # what the step calls, and where else its tensors lie (calls.py)
 
@@ -775,9 +778,9 @@ class Repeated:
         """A parameter, or a part of one, as it was when the block began: with that it was compared."""
         name, offset, shape, strides = self.program.of_parameters[slot]
         p, whole = self.record.parameters[name], start[name]
-        if whole.stride() == p.stride() and whole.storage_offset() == p.storage_offset() == 0:
+        if whole.stride() == p.stride() and whole.storage_offset() == 0:
             return whole.as_strided(shape, strides, offset)
-        return p.detach().as_strided(shape, strides, offset).clone()
+        return p.detach().as_strided(shape, strides, p.storage_offset() + offset).clone()
 
     def filled(self, tree):
         """With a value in the place of each slot."""
