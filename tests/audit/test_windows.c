@@ -1448,7 +1448,7 @@ grow_smooth(growing *g, uint64_t *state)
   clarke_model_node *node;
 
   grow_begin(g, state, ternary, 2 + draw_below(state, 2), dims);
-  grow_conv(g, 2, draw_below(state, 2));
+  grow_conv(g, 1 + draw_below(state, 2), draw_below(state, 2)); /* of one channel a Softmax over channels is 1 */
   node = grow_node(g, op, NULL, false);
   if (strstr(op, "Softmax") != NULL)
     attr_int(node, "axis", 1 + (int64_t)draw_below(state, g->rank));

@@ -278,14 +278,19 @@ line_of(clarke_identities *ids, const clarke_step *s, size_t line, size_t j)
   return *known = clarke_key_intern(&k, constant);
 }
 
-/* Entries of identical lines at identical arguments are identical. */
+/* Entries of identical lines at identical arguments are identical. One that is alone in its line is 1, or its logarithm. */
 static clarke_identity
 of_softmax(clarke_identities *ids, const clarke_step *s, size_t f, size_t j)
 {
   size_t line = f / (s->stride * s->length) * s->stride + f % s->stride;
-  clarke_identity all = line_of(ids, s, line, j);
-  clarke_key k = clarke_key_begin(ids, BY_STRUCTURE, s->out);
+  clarke_identity all = s->length > 1 ? line_of(ids, s, line, j) : CLARKE_IDENTITY_ZERO;
+  clarke_key k = {.ids = ids};
 
+  if (s->length == 1 && s->log)
+    return all;
+  k = clarke_key_begin(ids, BY_STRUCTURE, s->out);
+  if (s->length == 1)
+    return clarke_key_settle(&k, true, s->out, f * ids->n + j);
   clarke_key_put(&k, all);
   clarke_key_put(&k, clarke_identity_of(ids, s->in[0].value, f, j));
   return clarke_key_settle(&k, clarke_identity_is_constant(all), s->out, f * ids->n + j);
