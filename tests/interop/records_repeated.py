@@ -141,7 +141,7 @@ def beside(folder, name, net, run, change=lambda net: None, same=False, then=Non
     expect(first is not None, f"{name}: the first step is one that later ones are compared with")
     if not way.get("again", True):  # the second is then compared by what it calls, and not by operators
         recorded(os.path.join(folder, f"{name}-heard"), net, 1, run, first, way=way)
-        expect((first.calls is not None) == heard, f"{name}: what it calls is {'not ' * (not heard)}known")
+        expect(bool(first.calls) == heard, f"{name}: what it calls is {'not ' * (not heard)}known")
     with contextlib.ExitStack() as stack:
         entered = change(net)
         if hasattr(entered, "__enter__"):

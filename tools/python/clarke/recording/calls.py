@@ -139,7 +139,7 @@ UNTOLD = weakref.WeakSet()  # models whose calls do not say what runs
 def repeated_by(program, record):
     """How a step is looked at that may run a program."""
     asked = record.model not in UNTOLD
-    if asked and program.calls is not None and modes() == 0 and functions_below() == 0:
+    if asked and program.calls and modes() == 0 and functions_below() == 0:
         return Called(program, record)
     repeated = Repeated(program, record)
     if asked and program.calls is None:

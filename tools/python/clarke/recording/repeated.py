@@ -306,7 +306,7 @@ class Program:
         held = {slot: (*addresses[v.place[0]], *v.place[1:]) for slot, v in slots.items() if slot in self.kept and v.place and v.place[0] in addresses}
         self.of_parameters = {slot: (name, at - start, *how) for slot, (name, start, at, *how) in held.items()}  # from the parameter's own beginning on
         self.numbers, self.data = None, None
-        self.calls = None  # what the step calls, and where else its tensors lie (calls.py)
+        self.calls = None  # what the step calls, and where else its tensors lie (calls.py); (): that is not enough to tell
 
     def places_of(self, written, graph, places):
         """Where each tensor, by its name in the trace's file, comes from: (a slot, None), or (an operator, which of the gradients of its results)"""
@@ -678,7 +678,7 @@ class Repeated:
         """Autograd's, if they are the program's."""
         nodes = self.program.autograd.like(loss.grad_fn, self.record.base, self.record.parameters)
         if nodes is not None and self.heard is not None:
-            self.program.calls, self.heard = self.heard.found(nodes), None
+            self.program.calls, self.heard = self.heard.found(nodes) or (), None
         return nodes
 
     def hook(self, node, i):
