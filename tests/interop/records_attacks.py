@@ -818,7 +818,7 @@ def bags_with_weights(step):
     bagged(step, torch.linspace(0.1, 2, 7), mode="sum", include_last_offset=True, ends=(0, 3, 3, 4, 7))
 
 
-@attack("the largest of a bag")
+@attack()
 def largest_of_bags(step):
     bagged(step, mode="max")
 

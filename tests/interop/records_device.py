@@ -8,6 +8,7 @@ operators of records_operators.py, and the training scripts.
 """
 import contextlib
 import io
+import itertools
 import os
 import runpy
 import sys
@@ -49,11 +50,12 @@ class Elsewhere(TorchFunctionMode):
         self.put(found)
 
     def put(self, tree):
-        for t in tensors(tree):
+        for t in itertools.chain.from_iterable((t._indices(), t._values()) if t.layout == torch.sparse_coo else (t,) for t in tensors(tree)):
             if t.numel() > 0 and t.layout == torch.strided and not t.is_meta:
                 self.there[t.untyped_storage().data_ptr()] = t.untyped_storage()  # which lives as long
 
     def on(self, t):
+        t = t._values() if t.layout == torch.sparse_coo else t
         return t.layout == torch.strided and t.untyped_storage().data_ptr() in self.there
 
     def moved(self, function, args, kwargs):

@@ -102,7 +102,7 @@ class Program(Graph):
         self.tables[name] = t
         return name
 
-    def data(self, name, t):
+    def data(self, name, t, again=None):
         return self.constant(t)
 
     def statistic(self, value):
