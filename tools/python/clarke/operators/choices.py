@@ -12,6 +12,7 @@ from .conditions import Condition
 from .table import argument, result, writers
 from .primitives import braces, grouped, literal, of_groups
 from ..profiles import installed, parsed
+from .jumps import at_pole, crossed
 from .norms import other_norm
 from .reductions import axes_of
 from ..tracing.dispatched import Value
@@ -50,9 +51,11 @@ def write_comparison(p, node):
 
 @choice(*FINITE)
 def write_finite(p, node):
-    """Near a finite number all are."""
+    """Near a finite number all are, but where an operator ends at one that it is made of."""
     if not bool(torch.isfinite(node.args[0].tensor).all()):
         p.refuse("an entry that is not finite", "take a point at which all are")
+    if any(at_pole(n, n.name.rstrip("_")) for n in crossed(node.args[0])):
+        p.refuse("near by an entry may be no number, as the root of what is below 0 is none", "ask for the sign of what the root is of")
     p.of(node.args[0])
     return p.constant(result(node))
 

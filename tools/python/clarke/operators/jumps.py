@@ -37,8 +37,10 @@ WITHOUT_POLES = {"sub", "mul", "mm", "addmm", "bmm", "convolution", "view", "res
 WITH_POLES = ("div", "addcdiv", "reciprocal", "pow", "rsqrt", "log", "tan", "atanh", "linalg", "_linalg")  # how names begin
 # Functions that end at these numbers: beyond one is no number, and a comparison with none is false.
 ENDS = {"sqrt": (0,), "asin": (-1, 1), "arcsin": (-1, 1), "acos": (-1, 1), "arccos": (-1, 1), "acosh": (1,), "arccosh": (1,), "special_entr": (0,)}
-# What has nothing of the numbers but shapes and types; or tells only whether they are numbers.
-EMPTY = {"empty_like", "zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full", "new_empty", "isnan", "isinf"}
+# What has nothing of the numbers but shapes and types.
+EMPTY = {"empty_like", "zeros_like", "ones_like", "full_like", "new_zeros", "new_ones", "new_full", "new_empty"}
+# Do they tell only whether a number is one? Near by it is so too, but at an end or a pole of what made it.
+REAL = {"isnan", "isinf"}
 # Numbers that are drawn, perhaps with trained weights. To AD they are constants, as distributions draw them (without gradients).
 DRAWN = {"multinomial", "normal", "bernoulli", "poisson", "binomial", "_standard_gamma", "_sample_dirichlet"}
 LENGTHS = {"_pack_padded_sequence", "_pad_packed_sequence"}  # whose second result tells how long sequences are, which is data
@@ -102,6 +104,8 @@ def on_jump(node):
         steady = is_unaligned(a)
         a, b = (v.tensor.detach() if isinstance(v, Value) else v for v in (a, b))
         return bool(((a == b) & torch.isfinite(a) if steady else a == b).any())
+    if node.name in REAL:
+        return False
     if jumps_above(node):
         return on_threshold(node)
     if node.name in PLACES:
