@@ -191,11 +191,14 @@ class Program:
         self.keep(record, graph, loss, run, differentiated)
 
     def require_plain(self, record, trace, graph):
-        odd = (graph.whole, graph.loss not in ("ce", "sum"), graph.given.keys() - graph.remade, graph.masked, graph.surrogates, graph.constants, graph.branches, graph.kept,
-               graph.rows, graph.held, not are_apart(record), broken_among([*record.before.values(), *record.after.values()]), record.branches, trace.read, trace.logged, trace.readings.jumps, trace.readings.lines, trace.own, trace.drawn,
-               trace.changed_later & trace.places.keys(), trace.overwritten, trace.seed is not None, record.modes[0].autocast, trace.refusals, trace.functions,
-               not trace.alone, retained(trace.kept))
-        if any(odd) or self.x is self.y:
+        of_graph = (graph.whole, graph.loss not in ("ce", "sum"), graph.given.keys() - graph.remade, graph.masked, graph.surrogates,
+                    graph.constants, graph.branches, graph.kept, graph.rows, graph.held)
+        of_record = (not are_apart(record), broken_among([*record.before.values(), *record.after.values()]), record.branches,
+                     record.modes[0].autocast)
+        of_trace = (trace.read, trace.logged, trace.readings.jumps, trace.readings.lines, trace.own, trace.drawn,
+                    trace.changed_later & trace.places.keys(), trace.overwritten, trace.seed is not None, trace.refusals, trace.functions,
+                    not trace.alone, retained(trace.kept))
+        if any((*of_graph, *of_record, *of_trace)) or self.x is self.y:
             raise Unalike
 
     def number(self, value):
@@ -287,7 +290,10 @@ class Program:
         self.graph = copy.copy(graph)
         self.initializers, self.trained_in = list(graph.initializers), sorted(record.trained_in(graph))
         self.rows = graph.rows_read is not None and (graph.rows_read.shape[-1], graph.rows_read.dtype)
-        self.remade = {name: (of, [self.numbers[id(v)] for v in graph.remade[name][1]], t.shape, t.dtype) for name, t in graph.given.items() for of in graph.remade[name][:1]}
+        self.remade = {}  # by inputs' names: what makes one, of which slots, and its shape and type
+        for name, t in graph.given.items():
+            make, values = graph.remade[name]
+            self.remade[name] = make, [self.numbers[id(v)] for v in values], t.shape, t.dtype
         self.graph.parameters = self.graph.buffers = self.graph.initializers = self.graph.recorded = self.graph.names = {}
         self.graph.x = self.graph.y = self.graph.current = self.graph.rows_read = None
         self.graph.given, self.graph.remade = {}, {}
@@ -732,9 +738,12 @@ class Repeated:
 
     def numbers_now(self):
         """What is to be in the trace's file, of numbers that must be real."""
-        of_parameters = self.program.of_parameters
-        found = [self.record.parameters[of_parameters[at][0]] if i is None and at in of_parameters else self.tensors[at] if i is None else self.taken[at].grad_outputs[i]
-                 for at, i in self.program.traced.values()]
+        of_parameters, found = self.program.of_parameters, []
+        for at, i in self.program.traced.values():
+            if i is not None:
+                found.append(self.taken[at].grad_outputs[i])
+            else:
+                found.append(self.record.parameters[of_parameters[at][0]] if at in of_parameters else self.tensors[at])
         return [t for t in found if t.is_floating_point() and t.numel() > 0]
 
     def is_known_again(self):
