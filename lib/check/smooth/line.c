@@ -130,6 +130,8 @@ softmax_line(const point *p, const step *st, size_t e, bool logarithm)
   for (size_t j = 0; j < st->length; j++)
     interval_add(&x[j], argument(p, st, line_entry(p, st, e, j)), &plus_one);
   interval_softmax(x, x, st->length, 1, logarithm);
+  for (size_t j = 0; j < st->length; j++)
+    interval_round(&x[j]);
   return x;
 }
 
@@ -138,10 +140,8 @@ softmax_values(const point *p, size_t s, size_t e)
 {
   const step *st = &p->net->steps[s];
   interval *x = softmax_line(p, st, e, st->log);
-  for (size_t j = 0; j < st->length; j++) {
-    interval_round(&x[j]);
+  for (size_t j = 0; j < st->length; j++)
     p->y[s][line_entry(p, st, e, j)] = &x[j];
-  }
 }
 
 /* The arguments of the line of entry e, centred. */
@@ -191,22 +191,29 @@ line_values(const point *p, size_t s, size_t e)
 
 /* ---- Tangents */
 
-/* The tangent of log softmax(x)[j] is the sum over k of softmax(x)[k] (dx[j] - dx[k]); that of
- * softmax(x)[j], that times softmax(x)[j]. Of all entries of the line that has entry e. */
+/* The tangent of log softmax(x)[j] is dx[j] less the sum over k of softmax(x)[k] dx[k]; that of softmax(x)[j], that times
+ * softmax(x)[j]. Of all entries of the line that has entry e. As shares sum up to 1, one dx is taken from each: where all are the
+ * same, the tangents are 0. It is that of the largest share, so that the sum has no share near 1. */
 static void
 softmax_tangents(const motion *d, size_t s, size_t e)
 {
   const point *p = d->p;
   const step *st = &p->net->steps[s];
   interval *share = softmax_line(p, st, e, false);
+  size_t most = 0;
+  INTERVAL(mean);
+  for (size_t j = 1; j < st->length; j++)
+    most = mpq_cmp(&share[j].lo, &share[most].lo) > 0 ? j : most;
   for (size_t j = 0; j < st->length; j++) {
     interval *dy = d->x[s][line_entry(p, st, e, j)] = intervals(1);
-    for (size_t k = 0; k < st->length; k++) {
-      INTERVAL(t);
-      interval_add(&t, argument_tangent(d, st, line_entry(p, st, e, j)), &plus_one);
-      interval_add(&t, argument_tangent(d, st, line_entry(p, st, e, k)), &minus_one);
-      multiply_add(dy, &t, &share[k]);
-    }
+    interval_add(dy, argument_tangent(d, st, line_entry(p, st, e, j)), &plus_one);
+    interval_add(dy, argument_tangent(d, st, line_entry(p, st, e, most)), &minus_one);
+    multiply_add(&mean, dy, &share[j]);
+  }
+  interval_round(&mean);
+  for (size_t j = 0; j < st->length; j++) {
+    interval *dy = d->x[s][line_entry(p, st, e, j)];
+    interval_add(dy, &mean, &minus_one);
     if (!st->log)
       interval_mul(dy, dy, &share[j]);
     interval_round(dy);
