@@ -239,7 +239,7 @@ give_statistics(clarke_lowering *low, size_t x, size_t axis, size_t rank, clarke
   return status;
 }
 
-/* Of what is normalized from the attribute `axis` on, which must lie behind the batch. */
+/* What is normalized begins at the attribute `axis`, which must lie behind the batch. */
 static clarke_status
 begin_behind(clarke_chain *c, clarke_lowering *low, size_t *axis, clarke_error *err)
 {

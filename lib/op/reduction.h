@@ -23,7 +23,7 @@ size_t clarke_reduction_offset(const clarke_reduced_axes *r, size_t first, bool 
 /* The per-sample shape of the output; its rank. */
 size_t clarke_reduction_shape(const clarke_reduced_axes *r, size_t *dims);
 
-/* Of no axis at all: the input as it is. */
+/* A reduction of no axis at all: the input as it is. */
 clarke_status clarke_reduction_none(const clarke_reduced_axes *r, clarke_lowering *low, clarke_error *err);
 
 /* Where the batch is in the output. */
