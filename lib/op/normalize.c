@@ -190,7 +190,8 @@ check_fitted(clarke_lowering *low, const clarke_chain *c, size_t i, const char *
   fits = v->rank <= c->axes;
   for (size_t a = 0; a < v->rank && fits; a++)
     fits = v->dims[v->rank - 1 - a] == 1 ||
-           (v->dims[v->rank - 1 - a] == c->whole[c->axes - 1 - a] && c->axes - 1 - a != clarke_axes_batch(low, X));
+           (v->dims[v->rank - 1 - a] == c->whole[c->axes - 1 - a]
+            && (c->axes - 1 - a != clarke_axes_batch(low, X) || low->graph->together == 1));
   return fits ? CLARKE_OK
               : clarke_lower_fail(low, err, "%s, of %zu entries on %zu axes, does not broadcast to a "
                                             "sample of the input", name, v->count, v->rank);

@@ -514,9 +514,6 @@ spread_over(const builder *b, size_t i, const value *over)
   size_t dims[MAX_RANK], rank = broadcast(b, over, &b->in[i], dims);
   need(rank == over->rank && memcmp(dims, over->dims, rank * sizeof *dims) == 0 && !is_batch(b, &b->in[i]),
        "the shapes do not fit, or it is no constant");
-  size_t from = rank - b->in[i].rank;
-  need(!is_batch(b, over) || over->at < from || b->in[i].dims[over->at - from] == 1,
-       "it has more than one entry along the batch axis");
   return spread(b, &b->in[i], rank, dims);
 }
 
