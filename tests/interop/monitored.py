@@ -90,6 +90,7 @@ def not_known(folder):
     watch = clarke.monitor(model, os.path.join(folder, "watch"))
     train(watch, model, 1)
     said = watch.close()
+    model.zero_grad()
     with clarke.record(run, model):
         nn.functional.cross_entropy(model(X), Y).backward()
     text = subprocess.run([CLARKE, "audit", "--run", run, "--lines", path], capture_output=True, text=True).stdout

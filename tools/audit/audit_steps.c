@@ -50,7 +50,7 @@ head_of(const clarke_audit_request *ask)
   return text;
 }
 
-/* Of a layer's tied windows those that are not known to hold zeros alone. Null: it is not known which are tied. */
+/* A layer's tied windows, less those that are known to hold zeros alone. Null: it is not known which are tied. */
 static json_t *
 above_zero(const json_t *layer)
 {

@@ -330,7 +330,7 @@ def modules_of(run):
 
 
 def touched_by_module(module, report):
-    """Of layers whose touches are known."""
+    """Counts of the layers whose touches are known."""
     counts = {}
     for layer in report["layers"]:
         if layer["touched"]:
