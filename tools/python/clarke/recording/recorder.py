@@ -34,7 +34,7 @@ from .calls import repeated_by
 from ..files import array, npz, raw, safetensors, size_of
 from .folder import Folder, surely
 from ..tracing.hooks import Hooks
-from ..tracing.memory import span
+from ..tracing.memory import is_folded, overlap, span
 from ..sums.precision import of_products, precision
 from ..profiles import installed
 from ..refused import FOLDER, Refused
@@ -524,7 +524,7 @@ class record:
         found = graphs.ancestors(self.trace.loss, given)
         nodes = [n for n in self.trace.nodes if id(n) in found]
         graph.initializers = {n: self.begun(n, t) for n, t in graph.initializers.items()}
-        self.require_gradients(graph)
+        self.require_gradients(self.trained_in(graph))
         self.differentiated = graphs.differentiated(self.trace.loss)
         if not self.background:
             kinks.check(self.differentiated, installed())
@@ -573,8 +573,7 @@ class record:
             ran.tell_all()
             return False
         program = ran.program
-        for name in program.trained_in:
-            self.require_gradient(name)
+        self.require_gradients(program.trained_in)
         step = program.run["steps"][0] | {"step": self.step, "loss": ran.loss.item().hex(), "files": {}, "again": "program" if self.again is not None else None}
         if self.again is not None:
             program.known.steps += 1
@@ -750,10 +749,17 @@ class record:
                 raise Refused(value.node.where(), "what the model is called with was computed from its own parameters",
                               "record a module that computes both, or detach what the model is called with")
 
-    def require_gradients(self, graph):
-        """Each trained parameter of the graph has one."""
-        for name in sorted(self.trained_in(graph)):
+    def require_gradients(self, names):
+        """Each trained parameter of the graph has one, and no other has its memory: what shares entries moves together, and no gradient is of that."""
+        by_storage = {}
+        for name in sorted(names):
             self.require_gradient(name)
+            p = self.parameters[name]
+            there = by_storage.setdefault(storage(p), []) if p.numel() > 0 else []
+            if (other := name if is_folded(p) else next((n for n in there if overlap(p, self.parameters[n])), None)) is not None:
+                raise Refused(name, f"its entries lie in the memory of {'each other' if other == name else other}: they move together, and each has a "
+                              "gradient of its own", "tie weights by one parameter (b.weight = a.weight), and expand it in forward")
+            there.append(name)
 
     def require_gradient(self, name):
         if self.gradients.get(name) is None:
