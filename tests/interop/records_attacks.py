@@ -263,6 +263,40 @@ def strided_parameter(step):
     plain(step, model)
 
 
+@attack("requires a gradient was changed in the block")
+def frozen_after_use(step):
+    model = Net()
+    with step.record(model):
+        loss = F.cross_entropy(model(X), Y)
+        model.first.requires_grad_(False)
+        loss.backward()
+        step.end()
+
+
+@attack("requires a gradient was changed in the block")
+def frozen_in_the_block(step):
+    model = Net()
+    with step.record(model):
+        model.last.requires_grad_(False)
+        F.cross_entropy(model(X), Y).backward()
+        step.end()
+
+
+@attack("no shape yet")
+def lazy(step):
+    model = nn.Sequential(nn.LazyLinear(3))
+    step.recorded = clarke.record(step.run, model, **step.extra)
+    with step.recorded:
+        F.cross_entropy(model(X), Y).backward()
+
+
+@attack()
+def numbers_of_float64(step):
+    """Python's own, which are no float32: each in the type of what is computed."""
+    model = Net(lambda h: F.threshold(h, 0.1, 0.3) + h.masked_fill(h > 0.2, 0.7) + torch.xlogy(h, 0.3) + torch.where(h > 0.1, h, 0.9)).double()
+    plain(step, model, x=X.double())
+
+
 @attack()
 def of_no_entries(step):
     """Places that no entry is at, and what is computed of these."""
@@ -950,15 +984,15 @@ def tied(step):
     plain(step, model)
 
 
-@attack()
+@attack("in the memory of 0.weight")
 def parameters_of_one_memory(step):
-    """To autograd they are two."""
+    """To autograd they are two, which a step moves together."""
     model = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 4))
     model[2].weight = nn.Parameter(model[0].weight.data)
     plain(step, model)
 
 
-@attack("requires a gradient and is no parameter")
+@attack("behind autograd's back")
 def parameters_of_other_leaves(step):
     model = Net()
     other = {n: p.detach().requires_grad_() for n, p in model.named_parameters()}

@@ -18,6 +18,7 @@ from typing import Callable, Sequence
 import numpy as np
 import torch
 from torch.nn.modules import module as hooks
+from torch.nn.parameter import is_lazy
 from torch.optim.swa_utils import AveragedModel
 from torch.overrides import _get_current_function_mode_stack
 from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
@@ -41,7 +42,7 @@ from ..refused import FOLDER, Refused
 from .repeated import Program, Repeated, Unalike
 from ..tracing.sparse import dense
 from ..graph.surrogates import note_function
-from ..tracing.dispatched import HANDED, Dispatch, Functions, Trace, place, unseen, values_in
+from ..tracing.dispatched import HANDED, TOGGLED, Dispatch, Functions, Trace, place, unseen, values_in
 
 MOST_WAITING = 2  # steps in the background; each holds its activations
 
@@ -331,6 +332,8 @@ class record:
             if type(module).__name__ == "OptimizedModule" or getattr(module, "_compiled_call_impl", None) is not None:
                 raise Refused(name or "the model", "it is compiled (torch.compile): its operators cannot be seen", "record the module itself")
         for name, p in self.parameters.items():
+            if is_lazy(p):
+                raise Refused(name, "it has no shape yet (a lazy module)", "call the model once before the block")
             if p.grad is not None and self.accumulate and p._post_accumulate_grad_hooks:
                 raise Refused(name, "it has a gradient already, and a hook that is run when more is added to it (register_post_accumulate_grad_hook): in a "
                               "record it would see this pass's alone", "zero_grad first, or take the hook away")
@@ -416,6 +419,8 @@ class record:
                 self.trace.refuse(f"{name} is {now[name]} in the backward pass, and was {self.flags[name]} in the forward pass",
                                   "set it before the block, once")
         self.trained = {name for name, p in self.parameters.items() if p.requires_grad}
+        if any((read := self.trace.by_identity.get(id(p))) and read.requires_grad and not p.requires_grad for p in self.parameters.values()):
+            self.trace.refuse(*TOGGLED)
         self.fresh = self.fresh and all(p.grad is None for p in self.parameters.values())
         if not self.accumulate:
             if self.hooked is None:  # a second pass is told by itself

@@ -233,7 +233,7 @@ REPLACED = ("the memory of a tensor was replaced behind autograd's back (.data =
 
 
 BEHIND = "numbers of what is trained are read behind autograd's back (.data, or a copy of a parameter, where x.detach() says so)"
-TOGGLED = "whether a tensor requires a gradient was changed after it was read", "set requires_grad before the block"
+TOGGLED = "whether a tensor requires a gradient was changed in the block", "set requires_grad before the block"
 CHANGED_IN_BACKWARD = "a parameter is changed while the backward pass runs", "change it behind the backward pass, as an optimizer does"
 WITHIN = ("a backward pass within the step (torch.autograd.grad with create_graph=True, as a gradient penalty has): its derivative is made of operators' second "
           "derivatives, which no record has",
@@ -366,6 +366,8 @@ class Trace:
             found = self.of_function(t) or self.at_place(t, t.untyped_storage().data_ptr())
         if found is None:
             self.require_home(t)
+            if id(t) in self.homes and not t.requires_grad and place(t)[0] in self.parameters:  # it did as the block began
+                raise self.refused(*TOGGLED)
             hidden = BEHIND if self.is_behind(t) else ""
             found = self.remember(t, None)
             found.hidden = hidden
