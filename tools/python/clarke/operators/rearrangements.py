@@ -64,7 +64,7 @@ def share(g, value, chosen, like):
     """The value where it is chosen, 0 elsewhere: a product of an activation, an array of data."""
     if isinstance(value, Value) and (id(value) in g.names or value.requires_grad):
         return g.add("Mul", [g.of(value), g.data("kept", chosen.to(like.dtype))])
-    numbers = g.numbers(value).cpu() if isinstance(value, Value) else torch.tensor(value)
+    numbers = g.numbers(value).cpu() if isinstance(value, Value) else torch.tensor(value, dtype=like.dtype)
     table = torch.where(chosen, numbers.to(like.dtype), torch.zeros((), dtype=like.dtype))
     if not bool(torch.isfinite(table).all()):
         return masks.constant(g, table, g.current.results[0])
