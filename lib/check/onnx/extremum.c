@@ -60,7 +60,7 @@ put_extremes(builder *b, const value *x, const bool *over)
   t->odd = odd ? t->odd : NULL;
 }
 
-/* ReduceMax, ReduceMin, over the axes that are named, or all. */
+/* ReduceMax, ReduceMin, SharedMax, SharedMin, over the axes that are named, or all. */
 void
 lower_extremum(builder *b)
 {
@@ -110,12 +110,13 @@ lower_extremum(builder *b)
   turn(b);
 }
 
-/* Max, Min of n, which are laid beside one another: entries f of all are n f, n f + 1, ... Of one it is that. */
+/* Max, Min, SharedMaximum, SharedMinimum of n, laid beside one another: entries f of all are n f, n f + 1, ... */
 void
 lower_larger(builder *b)
 {
   size_t n = b->node->n_in;
   if (n == 2 && of_integers(b)) {
+    need(!b->node->own, "integers");
     lower_whole(b);
     return;
   }
@@ -129,6 +130,7 @@ lower_larger(builder *b)
     b->out.inner = all.inner;
     return;
   }
+  b->op = !b->node->own ? b->op : is_least(b) ? "SharedMin" : "SharedMax";
   for (size_t i = 0; i < n; i++)
     v[i] = spread(b, &b->in[i], all.rank, all.dims);
   size_t many = n * product(all.dims, all.rank);
