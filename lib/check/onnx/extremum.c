@@ -130,7 +130,6 @@ lower_larger(builder *b)
     b->out.inner = all.inner;
     return;
   }
-  b->op = !b->node->own ? b->op : is_least(b) ? "SharedMin" : "SharedMax";
   for (size_t i = 0; i < n; i++)
     v[i] = spread(b, &b->in[i], all.rank, all.dims);
   size_t many = n * product(all.dims, all.rank);
@@ -144,6 +143,7 @@ lower_larger(builder *b)
   s->turned = is_least(b);
   value rows = b->out;
   s = add_step(b, WINDOW, n, all.rank, all.dims);
+  s->op = !b->node->own ? s->op : is_least(b) ? "SharedMin" : "SharedMax";
   for (size_t f = 0; f < many; f++)
     factor_source(b, s, f, &rows, f);
   b->out.at = all.at;
