@@ -2,6 +2,7 @@
 
 #include "base/room.h"
 #include "network/pass/piecewise.h"
+#include "network/pass/window.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -208,22 +209,49 @@ compare_entries(int *sign, work *w, size_t step, size_t a, size_t b, size_t j)
   return status;
 }
 
+/* Do two entries of a window tie in the record? */
+static bool
+tie_recorded(const work *w, size_t step, size_t a, size_t b, size_t j)
+{
+  return clarke_matrix_compare_entries(&w->c->pass.value[w->c->g->steps[step].in[0].value], a, b, j) == 0;
+}
+
+/* The same of a touch, whose ties are known: perhaps by what the entries are, and not by numbers. */
+static bool
+same_touch(const work *w, const clarke_touch *t, size_t winner)
+{
+  const clarke_step *s = &w->c->g->steps[t->step];
+  size_t place[CLARKE_MAX_WIDTH], at = 0;
+  const size_t n = clarke_window_tied(place, &w->r->near, t->step, t->feature, t->column);
+  bool same = true;
+
+  for (size_t i = 0; i < s->width && same; i++) {
+    const size_t f = s->in[0].map[t->feature * s->width + i];
+    const bool tied = at < n && place[at] == i;
+
+    at += tied;
+    same = f == CLARKE_NONE || tied == tie_recorded(w, t->step, f, winner, t->sample);
+  }
+  return same;
+}
+
 /* Are the entries of a window that tie in the record those that tie exactly? */
 static clarke_status
 compare_ties(bool *same, work *w, size_t step, size_t e)
 {
-  const clarke_operand *o = &w->c->g->steps[step].in[0];
-  const size_t n = w->c->pass.n, winner = recorded_winner(w->c, step, e), *map = &o->map[e / n * w->c->g->steps[step].width];
+  const clarke_step *s = &w->c->g->steps[step];
+  const size_t n = w->c->pass.n, winner = recorded_winner(w->c, step, e), *map = &s->in[0].map[e / n * s->width];
+  const clarke_touch *t = w->r->piece[step][e] < 0 ? touch_at(w->r, step, e / n, e % n) : NULL;
   clarke_status status = CLARKE_OK;
 
-  *same = !w->c->by_doubles;
-  for (size_t i = 0; i < w->c->g->steps[step].width && *same && status == CLARKE_OK; i++) {
+  *same = !w->c->by_doubles && (t == NULL || same_touch(w, t, winner));
+  for (size_t i = 0; i < s->width && t == NULL && *same && status == CLARKE_OK; i++) {
     int sign = 0;
 
     if (map[i] == CLARKE_NONE || map[i] == winner)
       continue;
     status = compare_entries(&sign, w, step, map[i], winner, e % n);
-    *same = sign != 2 && (sign == 0) == (clarke_matrix_compare_entries(&w->c->pass.value[o->value], map[i], winner, e % n) == 0);
+    *same = sign != 2 && (sign == 0) == tie_recorded(w, step, map[i], winner, e % n);
   }
   return status;
 }
