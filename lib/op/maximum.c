@@ -224,8 +224,10 @@ const clarke_op clarke_ops_maximum[] = {
    .hint = "it is Min of a file; torch.minimum and jax.numpy.minimum have mean, torch.clamp with a tensor (mean from PyTorch 2.14 on) and "
            "tf.minimum first",
    .tie = {[CLARKE_PYTORCH_2_14] = "mean"}},
-  {.name = "SharedMax", .domain = CLARKE_DOMAIN, .forms = {AXES_FORM}, .lower = lower_reduced, .takes_odd = true, SHARED_TIES},
-  {.name = "SharedMin", .domain = CLARKE_DOMAIN, .forms = {AXES_FORM}, .lower = lower_reduced, .takes_odd = true, SHARED_TIES},
+  {.name = "SharedMax", .domain = CLARKE_DOMAIN, .forms = {AXES_FORM}, .lower = lower_reduced, .batch = CLARKE_BATCH_ANY, .takes_odd = true,
+   SHARED_TIES},
+  {.name = "SharedMin", .domain = CLARKE_DOMAIN, .forms = {AXES_FORM}, .lower = lower_reduced, .batch = CLARKE_BATCH_ANY, .takes_odd = true,
+   SHARED_TIES},
   {.name = "SharedMaximum", .domain = CLARKE_DOMAIN, .forms = {{18, 1, MOST_INPUTS, 1, NULL}}, .lower = lower_operands, .batch = CLARKE_BATCH_ANY},
   {.name = "SharedMinimum", .domain = CLARKE_DOMAIN, .forms = {{18, 1, MOST_INPUTS, 1, NULL}}, .lower = lower_operands, .batch = CLARKE_BATCH_ANY},
   {.name = NULL},
