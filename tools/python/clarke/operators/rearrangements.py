@@ -3,7 +3,7 @@ import torch
 
 from . import masks
 from .table import argument, operator, result
-from .reductions import MOST_ENTRIES, spread, ties, window
+from .reductions import MOST_ENTRIES, shared_extreme, spread
 from ..tracing.dispatched import Value, overwritten
 
 
@@ -258,14 +258,12 @@ def largest_at(g, node, targets, sources, smallest, own):
     numbers = torch.cat([v.tensor.detach().cpu().reshape(-1) for v in (x, values)])
     rest = farther(numbers[table[at < length[:, None]]], smallest)
     table = torch.where(at < length[:, None], table, numbers.numel())
-    numbers = torch.cat([numbers, rest])[table]
-    tied = ties(numbers, smallest) & (at < length[:, None])
     if bool((~alone & (x.tensor.detach().cpu().reshape(-1) == like.detach().cpu().reshape(-1))).any()):
         g.refuse("what was there is equal to the largest, and though it is left out PyTorch gives it a share of the gradient",
                  "begin with numbers that are smaller, as -inf, or include_self=True")
     both = g.add("Concat", [name, flat(g, values, like), g.data("rest", rest)], axis=0)
-    name = g.add("Reshape", [g.add("Gather", [both, g.data("places", table)], axis=0), g.integers([like.numel(), 1, 1, most])])
-    return g.add("Reshape", [window(g, name, most, smallest, tied), g.integers(like.shape)])
+    lines = g.add("Gather", [both, g.data("places", table)], axis=0)
+    return g.add("Reshape", [shared_extreme(g, lines, table, [1], smallest), g.integers(like.shape)])
 
 
 def farther(numbers, smallest):
