@@ -297,20 +297,6 @@ def numbers_of_float64(step):
     plain(step, model, x=X.double())
 
 
-@attack()
-def of_no_entries(step):
-    """Places that no entry is at, and what is computed of these."""
-    def between(h):
-        none = h[h > 1000]
-        return h.relu() + none.relu().sum() / max(1, len(none)) + h[:0].sum()
-    plain(step, Net(between))
-
-
-@attack("a mean of no entries")
-def mean_of_no_entries(step):
-    plain(step, Net(lambda h: h + h[:0].mean().nan_to_num()))
-
-
 @attack("in the memory of first.bias")
 def memory_of_another(step):
     """A ReLU of one less that of the other is neither's alone: what is wrong of both together is right of each."""
