@@ -36,8 +36,8 @@ draw_between(uint64_t *state, long low, long high)
   return low + (long)draw_below(state, (size_t)(high - low + 1));
 }
 
-/* One of how many is drawn: DRAW_ONE_IN of the environment, which tests/sanitized sets; all without it. (draw.py reads it for the
- * tests in Python.) */
+/* One of how many is drawn: DRAW_ONE_IN of the environment, which tests/run and tests/sanitized set; all without it. (draw.py reads it
+ * for the tests in Python.) */
 static inline size_t
 draw_one_in(void)
 {
@@ -47,8 +47,7 @@ draw_one_in(void)
   return n > 1 ? (size_t)n : 1;
 }
 
-/* How many of n networks to draw. What is drawn is compared with a definition, and for that no sanitizer is needed: under them
- * fewer are. */
+/* How many of n networks to draw: all in tests/long. */
 static inline size_t
 draw_count(size_t n)
 {

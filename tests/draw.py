@@ -1,4 +1,4 @@
-"""How many of what is drawn a test draws, where the sanitizers are slow: tests/draw.h says the same to tests in C."""
+"""How many of what is drawn a test draws, where not all are wanted: tests/draw.h says the same to tests in C."""
 import os
 
 ONE_IN = max(1, int(os.environ.get("DRAW_ONE_IN", "1")))

@@ -109,69 +109,119 @@ read_sum(clarke_layer *layer, const clarke_graph *g, const clarke_step *sum)
   layer->fully_connected = layer->fully_connected && layer->plain_sum;
 }
 
-/* Marks the wrt parameters that the argument of the step's kinks is made of: all, or those met before the nearest
- * nonlinear functions (the layer's own). false: no memory. */
-static bool
-mark_parameters(bool *parameter, const clarke_graph *g, size_t step, bool own)
+/* What the layers so far have told: walks go back from a layer's arguments, and two that meet a value are enough. A network that is
+ * unrolled has many layers, and each value is walked through a few times. */
+typedef struct {
+  const clarke_graph *g;
+  size_t *stack, n;    /* values whose producers are to be walked through */
+  size_t walk;         /* which walk it is */
+  size_t *met;         /* by value: the last walk that met it */
+  size_t *of;          /* by parameter, the same */
+  unsigned char *seen; /* by value: so many layers' arguments are made of it; 2: or more */
+  size_t *first;       /* by parameter: the first layer whose arguments it moves, by its step; CLARKE_NONE */
+  bool *again;         /* by parameter: does it move another one's, too? */
+  size_t *kinked;      /* by value: the steps whose kinks have it as their argument */
+} reading;
+
+static clarke_status
+begin_reading(reading *r, const clarke_graph *g, clarke_error *err)
 {
-  size_t inner = clarke_graph_inner(g, step);
-  bool *value = calloc(g->n_values + 1, sizeof *value);
+  const size_t n = g->n_values + 1, p = g->n_parameters + 1;
 
-  if (value == NULL)
-    return false;
-  value[g->steps[step].in[0].value] = true;
-  for (size_t i = g->n_steps; i-- > 0;) {
-    const clarke_step *s = &g->steps[i];
+  *r = (reading){.g = g, .stack = calloc(n, sizeof *r->stack), .met = calloc(n, sizeof *r->met), .of = calloc(p, sizeof *r->of),
+                 .seen = calloc(n, 1), .first = malloc(p * sizeof *r->first), .again = calloc(p, sizeof *r->again),
+                 .kinked = calloc(n, sizeof *r->kinked)};
+  if (r->stack == NULL || r->met == NULL || r->of == NULL || r->seen == NULL || r->first == NULL || r->again == NULL || r->kinked == NULL)
+    return clarke_no_memory(err);
+  for (size_t i = 0; i < p; i++)
+    r->first[i] = CLARKE_NONE;
+  for (size_t i = 0; i < g->n_steps; i++)
+    if (clarke_step_has_kinks(&g->steps[i]))
+      r->kinked[g->steps[i].in[0].value]++;
+  return CLARKE_OK;
+}
 
-    if (!value[s->out] || (own && i != inner && clarke_step_ends_layer(s)))
+static void
+end_reading(reading *r)
+{
+  free(r->stack);
+  free(r->met);
+  free(r->of);
+  free(r->seen);
+  free(r->first);
+  free(r->again);
+  free(r->kinked);
+}
+
+/* A walk to the nearest nonlinear functions meets it: it is the layer's own. Does it move the arguments of a layer before it, other
+ * than the one that it is one with? */
+static void
+own_parameter(const reading *r, clarke_layer *layer, size_t p, size_t inner)
+{
+  layer->variables += r->g->parameters[p].count;
+  layer->disturbs = layer->disturbs || r->again[p] || (r->first[p] != CLARKE_NONE && r->first[p] != inner);
+}
+
+/* A walk all the way meets it: it moves the arguments of the layer at this step. */
+static void
+moving_parameter(reading *r, size_t p, size_t step)
+{
+  if (r->first[p] == CLARKE_NONE)
+    r->first[p] = step;
+  else
+    r->again[p] = true;
+}
+
+static void
+meet_value(reading *r, size_t value, bool own)
+{
+  if (r->met[value] == r->walk || (!own && r->seen[value] == 2))
+    return;
+  r->met[value] = r->walk;
+  r->seen[value] += !own;
+  r->stack[r->n++] = value;
+}
+
+static void
+meet_parameter(reading *r, clarke_layer *layer, size_t value, size_t inner, bool own)
+{
+  const size_t p = clarke_value_is_wrt(r->g, value) ? r->g->values[value].parameter : CLARKE_NONE;
+
+  if (p == CLARKE_NONE || r->of[p] == r->walk)
+    return;
+  r->of[p] = r->walk;
+  if (own)
+    own_parameter(r, layer, p, inner);
+  else
+    moving_parameter(r, p, layer->step);
+}
+
+/* Goes back from the argument of the layer's kinks, all the way, or to the nearest nonlinear functions (`own`). */
+static void
+walk_back(reading *r, clarke_layer *layer, bool own)
+{
+  const clarke_graph *g = r->g;
+  const size_t inner = clarke_graph_inner(g, layer->step);
+
+  r->walk++;
+  meet_value(r, g->steps[layer->step].in[0].value, own);
+  while (r->n > 0) {
+    const size_t step = g->values[r->stack[--r->n]].producer;
+    const clarke_step *s = step != CLARKE_NONE ? &g->steps[step] : NULL;
+
+    if (s == NULL || (own && step != inner && clarke_step_ends_layer(s)))
       continue;
     for (size_t k = 0; k < s->n_in; k++) {
-      value[s->in[k].value] = true;
-      if (clarke_value_is_wrt(g, s->in[k].value))
-        parameter[g->values[s->in[k].value].parameter] = true;
+      meet_value(r, s->in[k].value, own);
+      meet_parameter(r, layer, s->in[k].value, inner, own);
     }
-    if (s->kind == CLARKE_DENSE && clarke_value_is_wrt(g, s->dense.weight))
-      parameter[g->values[s->dense.weight].parameter] = true;
+    if (s->kind == CLARKE_DENSE)
+      meet_parameter(r, layer, s->dense.weight, inner, own);
   }
-  free(value);
-  return true;
 }
 
-/* The layer's own wrt entries; and whether one of them moves the arguments of a layer before it (other than the one that it
- * is one with). moves[p]: how many of the layers before it have arguments that wrt parameter p moves; this one is added. */
-static clarke_status
-read_parameters(clarke_layer *layer, size_t *moves, const clarke_graph *g, clarke_error *err)
-{
-  const size_t n = g->n_parameters, inner = clarke_graph_inner(g, layer->step);
-  bool *own = calloc(n + 1, sizeof *own), *all = calloc(n + 1, sizeof *all), *within = calloc(n + 1, sizeof *within);
-  bool known = own != NULL && all != NULL && within != NULL && mark_parameters(own, g, layer->step, true)
-               && mark_parameters(all, g, layer->step, false)
-               && (inner == CLARKE_NONE || mark_parameters(within, g, inner, false));
-
-  for (size_t p = 0; p < n && known; p++) {
-    layer->variables += own[p] ? g->parameters[p].count : 0;
-    layer->disturbs = layer->disturbs || (own[p] && moves[p] > (size_t)within[p]);
-    moves[p] += all[p];
-  }
-  free(own);
-  free(all);
-  free(within);
-  return known ? CLARKE_OK : clarke_no_memory(err);
-}
-
-/* Have the step's kinks their argument for themselves? */
-static bool
-is_alone(const clarke_graph *g, size_t step)
-{
-  for (size_t i = 0; i < g->n_steps; i++)
-    if (i != step && clarke_step_has_kinks(&g->steps[i]) &&
-        g->steps[i].in[0].value == g->steps[step].in[0].value)
-      return false;
-  return true;
-}
-
-static clarke_status
-read_layer(clarke_layer *layer, size_t *moves, const clarke_question *q, size_t step, clarke_error *err)
+static void
+read_layer(clarke_layer *layer, reading *r, const clarke_question *q, size_t step)
 {
   const clarke_graph *g = q->g;
   size_t input = g->steps[step].in[0].value, producer = g->values[input].producer;
@@ -192,13 +242,14 @@ read_layer(clarke_layer *layer, size_t *moves, const clarke_question *q, size_t 
     set_linear(layer, g, producer);
     layer->plain_sum = true;
   }
-  layer->alone = is_alone(g, step);
+  layer->alone = r->kinked[input] == (size_t)clarke_step_has_kinks(&g->steps[step]);
   layer->bias_covers = layer->bias_covers && layer->alone;
   layer->bias_distinct = layer->bias_distinct && layer->alone;
   layer->fully_connected = layer->fully_connected && layer->alone;
   for (size_t k = 0; k < q->replay->n_touches; k++)
     layer->touched += q->replay->touch[k].step == step;
-  return read_parameters(layer, moves, g, err);
+  walk_back(r, layer, true);
+  walk_back(r, layer, false);
 }
 
 /* Has the step's function a kink at all? A Clip without bounds, an Elu or a LeakyRelu with alpha 1 have none; nor has a PRelu whose
@@ -220,16 +271,16 @@ clarke_status
 clarke_layers_read(clarke_audit *a, const clarke_question *q, clarke_error *err)
 {
   const clarke_graph *g = q->g;
-  size_t *moves = calloc(g->n_parameters + 1, sizeof *moves);
-  clarke_status status = CLARKE_OK;
+  reading r;
+  clarke_status status = begin_reading(&r, g, err);
 
   a->layer = calloc(g->n_steps + 1, sizeof *a->layer);
-  if (a->layer == NULL || moves == NULL)
+  if (a->layer == NULL && status == CLARKE_OK)
     status = clarke_no_memory(err);
   for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++)
     if (bends(g, &g->steps[i]))
-      status = read_layer(&a->layer[a->n_layers++], moves, q, i, err);
-  free(moves);
+      read_layer(&a->layer[a->n_layers++], &r, q, i);
+  end_reading(&r);
   return status;
 }
 

@@ -49,6 +49,12 @@ clarke_axes_of_sample(const clarke_batch_axis *batch, size_t rank, size_t *dims)
   return rank - 1;
 }
 
+size_t
+clarke_axes_of_input(const clarke_lowering *low, size_t rank, size_t *dims)
+{
+  return clarke_axes_lead(low, 0) == 1 ? clarke_axes_of_sample(&clarke_lower_value(low, 0)->batch, rank, dims) : rank;
+}
+
 /* How many entries of a sample lie behind the batch axis, in the order of all. */
 static size_t
 entries_behind(const clarke_value *v)
@@ -116,6 +122,17 @@ clarke_axes_agree(const clarke_lowering *low, size_t n, size_t rank, clarke_batc
                                v->constant ? "a constant" : "what is computed of constants,", v->dims[batch->axis - from]);
   }
   return CLARKE_OK;
+}
+
+clarke_status
+clarke_axes_rows(const clarke_lowering *low, size_t i, clarke_error *err)
+{
+  const size_t axis = clarke_axes_batch(low, i);
+
+  return axis == CLARKE_NONE || axis == 0
+           ? CLARKE_OK
+           : clarke_lower_fail(low, err, "input '%s' has the batch on axis %zu; this operator takes it as the first axis only",
+                               low->node->in[i], axis);
 }
 
 clarke_status

@@ -16,6 +16,9 @@ size_t clarke_axes_batch(const clarke_lowering *low, size_t i);
 /* Whole axes become those of a sample; their number. */
 size_t clarke_axes_of_sample(const clarke_batch_axis *batch, size_t rank, size_t *dims);
 
+/* The same of axes that are input 0's, whatever they hold. */
+size_t clarke_axes_of_input(const clarke_lowering *low, size_t rank, size_t *dims);
+
 /* A new shape of input i, whole, its batch axis having the samples of a run: where is the batch in it? It then has 1 there, or
  * what it is merged with. Fails where samples would be mixed. */
 clarke_status clarke_axes_reshaped(const clarke_lowering *low, size_t i, size_t rank, size_t *dims,
@@ -24,6 +27,9 @@ clarke_status clarke_axes_reshaped(const clarke_lowering *low, size_t i, size_t 
 /* Inputs 0 to n - 1: activations must have their batch in one place, `rank` being the largest number of axes: of the result. A
  * constant must have 1 there. */
 clarke_status clarke_axes_agree(const clarke_lowering *low, size_t n, size_t rank, clarke_batch_axis *batch, clarke_error *err);
+
+/* Fails unless the batch of input i, if it has one, is the first axis, alone or merged with others. */
+clarke_status clarke_axes_rows(const clarke_lowering *low, size_t i, clarke_error *err);
 
 /* Fails where the axis is the batch's, or merged with it. */
 clarke_status clarke_axes_apart(const clarke_lowering *low, size_t i, size_t axis, clarke_error *err);

@@ -52,6 +52,8 @@ check(const clarke_chain *c, clarke_lowering *low, bool training, clarke_error *
 
   if (status != CLARKE_OK)
     return status;
+  if (training && clarke_axes_lead(low, X) == 1 && clarke_lower_value(low, X)->batch.merged)
+    return clarke_lower_fail(low, err, "training, by the statistics of the minibatch, where its axis is merged with others");
   if (training && clarke_axes_lead(low, X) == 1 && low->graph->together < low->graph->samples)
     return clarke_lower_fail(low, err, "training, by the statistics of the minibatch, where the input declares "
                                        "a batch of one");
@@ -218,6 +220,6 @@ const clarke_op clarke_ops_batchnorm[] = {
   {.name = "BatchNormalization",
    .forms = {{7, 5, 5, 5, "epsilon:f momentum:f spatial:b"}, {9, 5, 5, 5, "epsilon:f momentum:f"},
              {14, 5, 5, 3, "epsilon:f momentum:f training_mode:b"}},
-   .lower = lower_batchnorm},
+   .lower = lower_batchnorm, .batch = CLARKE_BATCH_KEPT},
   {.name = NULL},
 };

@@ -249,6 +249,6 @@ const clarke_op clarke_ops_images[] = {
   {.name = "AffineGrid", .forms = {{20, 2, 2, 1, "align_corners:b"}}, .lower = lower_affine_grid},
   {.name = "CenterCropPad", .forms = {{18, 2, 2, 1, "axes:I"}}, .lower = lower_center},
   {.name = "Col2Im", .forms = {{18, 3, 3, 1, "dilations:I pads:I strides:I"}}, .lower = lower_fold},
-  {.name = "Upsample", .forms = {{7, 1, 1, 1, "mode:s scales:F"}, {9, 2, 2, 1, "mode:s"}}, .lower = lower_upsample},
+  {.name = "Upsample", .forms = {{7, 1, 1, 1, "mode:s scales:F"}, {9, 2, 2, 1, "mode:s"}}, .lower = lower_upsample, .batch = CLARKE_BATCH_ANY},
   {.name = NULL},
 };

@@ -103,7 +103,7 @@ lower_reduced(clarke_lowering *low, clarke_error *err)
   if (status != CLARKE_OK)
     return status;
   if (r.none && clarke_lower_value(low, 0)->excluded == NULL)
-    return clarke_lower_rearranged(low, r.rank - r.lead, r.dims + r.lead, NULL, err);
+    return clarke_reduction_none(&r, low, err);
   for (size_t a = 0; a < r.rank; a++)
     width *= r.reduced[a] ? r.dims[a] : 1;
   if (width == 0 || width > CLARKE_MAX_WIDTH)
@@ -117,7 +117,10 @@ lower_reduced(clarke_lowering *low, clarke_error *err)
   for (size_t e = 0; e < low->graph->values[low->graph->n_values - 1].count * width; e++)
     map[e] = clarke_reduction_offset(&r, 0, false, e / width) + clarke_reduction_offset(&r, 0, true, e % width);
   status = leave_out(low, value, map, width, err);
-  return status == CLARKE_OK ? finish(low, err) : status;
+  if (status == CLARKE_OK)
+    status = finish(low, err);
+  low->graph->values[low->graph->n_values - 1].batch = clarke_reduction_batch(&r);
+  return status;
 }
 
 /* The operands, broadcast to `count` entries, beside one another: entries f of all are n f, n f + 1, and so on. Takes the maps
@@ -200,10 +203,10 @@ lower_operands(clarke_lowering *low, clarke_error *err)
 #define OPERAND_FORMS {{8, 1, MOST_INPUTS, 1, NULL}}
 
 const clarke_op clarke_ops_maximum[] = {
-  {.name = "ReduceMax", .forms = REDUCTION_FORMS, .lower = lower_reduced, .takes_odd = true, .order = true,
+  {.name = "ReduceMax", .forms = REDUCTION_FORMS, .lower = lower_reduced, .batch = CLARKE_BATCH_ANY, .takes_odd = true, .order = true,
    .hint = "of PyTorch's functions torch.amax has mean, and torch.max over an axis and adaptive pools have first",
    .tie = {[CLARKE_JAX_0_10] = "mean", [CLARKE_TENSORFLOW_2] = "mean"}},
-  {.name = "ReduceMin", .forms = REDUCTION_FORMS, .lower = lower_reduced, .takes_odd = true, .order = true,
+  {.name = "ReduceMin", .forms = REDUCTION_FORMS, .lower = lower_reduced, .batch = CLARKE_BATCH_ANY, .takes_odd = true, .order = true,
    .hint = "of PyTorch's functions torch.amin has mean, and torch.min over an axis has first",
    .tie = {[CLARKE_JAX_0_10] = "mean", [CLARKE_TENSORFLOW_2] = "mean"}},
   {.name = "Max", .forms = OPERAND_FORMS, .lower = lower_operands, .batch = CLARKE_BATCH_ANY, .order = true,

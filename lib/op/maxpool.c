@@ -63,11 +63,11 @@ lower_maxpool(clarke_lowering *low, clarke_error *err)
 static size_t
 pooled_shape(const clarke_lowering *low, const size_t *whole, size_t axes, size_t *dims)
 {
-  size_t lead = clarke_axes_lead(low, 0);
+  const size_t rank = clarke_lower_value(low, 0)->rank;
 
-  for (size_t a = lead; a < axes; a++)
-    dims[a - lead] = a < 2 ? whole[a] : 1;
-  return axes - lead;
+  for (size_t a = axes - rank; a < axes; a++)
+    dims[a + rank - axes] = a < 2 ? whole[a] : 1;
+  return rank;
 }
 
 static clarke_status
@@ -77,6 +77,8 @@ lower_global(clarke_lowering *low, clarke_error *err)
   clarke_step *s;
   clarke_status status = clarke_lower_first(low, err);
 
+  if (status == CLARKE_OK)
+    status = clarke_axes_rows(low, 0, err);
   if (status != CLARKE_OK)
     return status;
   axes = clarke_axes_whole(low, 0, whole);
@@ -109,7 +111,7 @@ const clarke_op clarke_ops_maxpool[] = {
    .lower = lower_maxpool, .batch = CLARKE_BATCH_KEPT, .order = true,
    .tie = {[CLARKE_PYTORCH_2_13] = "first", [CLARKE_JAX_0_10] = "first",
            [CLARKE_TENSORFLOW_2] = "first"}},
-  {.name = "GlobalMaxPool", .forms = {{7, 1, 1, 1, NULL}}, .lower = lower_global, .order = true,
+  {.name = "GlobalMaxPool", .forms = {{7, 1, 1, 1, NULL}}, .lower = lower_global, .batch = CLARKE_BATCH_KEPT, .order = true,
    .tie = {[CLARKE_PYTORCH_2_13] = "first"}},
   {.name = NULL},
 };

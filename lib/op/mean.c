@@ -172,7 +172,7 @@ gather_reduced(const reduction *r, clarke_lowering *low, layout *l, size_t *valu
 }
 
 static clarke_status
-reduce(const reduction *r, clarke_lowering *low, clarke_error *err)
+add_reduced(const reduction *r, clarke_lowering *low, clarke_error *err)
 {
   size_t dims[CLARKE_MAX_WHOLE], rank = clarke_reduction_shape(&r->over, dims), one = 1, value, count;
   layout l;
@@ -199,6 +199,15 @@ reduce(const reduction *r, clarke_lowering *low, clarke_error *err)
 }
 
 static clarke_status
+reduce(const reduction *r, clarke_lowering *low, clarke_error *err)
+{
+  const clarke_status status = add_reduced(r, low, err);
+
+  low->graph->values[low->graph->n_values - 1].batch = clarke_reduction_batch(&r->over);
+  return status;
+}
+
+static clarke_status
 lower_global(clarke_lowering *low, clarke_error *err)
 {
   reduction r = {.over = {.keep = true}};
@@ -207,10 +216,14 @@ lower_global(clarke_lowering *low, clarke_error *err)
 
   if (status == CLARKE_OK)
     status = clarke_lower_activation(low, 0, err);
+  if (status == CLARKE_OK)
+    status = clarke_axes_rows(low, 0, err);
   if (status != CLARKE_OK)
     return status;
-  o->lead = clarke_axes_lead(low, 0);
   o->rank = clarke_axes_whole(low, 0, o->dims);
+  status = clarke_axes_agree(low, 1, o->rank, &o->batch, err);
+  if (status != CLARKE_OK)
+    return status;
   if (o->rank < 3)
     return clarke_lower_fail(low, err, "an input of %zu axes; expected a batch, channels and one "
                                        "axis or more", o->rank);
@@ -234,7 +247,7 @@ lower_reduction(clarke_lowering *low, clarke_error *err)
   if (r.over.none && (r.square || r.log))
     return clarke_lower_fail(low, err, "%s of entries that are not added up: expected axes", r.square ? "squares" : "logarithms");
   if (r.over.none)
-    return clarke_lower_rearranged(low, r.over.rank - r.over.lead, r.over.dims + r.over.lead, NULL, err);
+    return clarke_reduction_none(&r.over, low, err);
   return reduce(&r, low, err);
 }
 
@@ -244,24 +257,24 @@ const clarke_op clarke_ops_mean[] = {
              {10, 1, 1, 1, CLARKE_WINDOW_ATTRIBUTES " ceil_mode:b count_include_pad:b"},
              {19, 1, 1, 1, CLARKE_WINDOW_ATTRIBUTES " ceil_mode:b count_include_pad:b dilations:I"}},
    .lower = lower_average, .batch = CLARKE_BATCH_KEPT},
-  {.name = "GlobalAveragePool", .forms = {{7, 1, 1, 1, NULL}}, .lower = lower_global},
+  {.name = "GlobalAveragePool", .forms = {{7, 1, 1, 1, NULL}}, .lower = lower_global, .batch = CLARKE_BATCH_ANY},
   {.name = "ReduceMean",
    .forms = {{7, 1, 1, 1, "axes:I keepdims:b"}, {18, 1, 2, 1, "keepdims:b noop_with_empty_axes:b"}},
-   .lower = lower_reduction},
+   .lower = lower_reduction, .batch = CLARKE_BATCH_ANY},
   {.name = "ReduceSum",
    .forms = {{7, 1, 1, 1, "axes:I keepdims:b"}, {13, 1, 2, 1, "keepdims:b noop_with_empty_axes:b"}},
-   .lower = lower_reduction},
+   .lower = lower_reduction, .batch = CLARKE_BATCH_ANY},
   {.name = "ReduceSumSquare",
    .forms = {{7, 1, 1, 1, "axes:I keepdims:b"}, {18, 1, 2, 1, "keepdims:b noop_with_empty_axes:b"}},
-   .lower = lower_reduction},
+   .lower = lower_reduction, .batch = CLARKE_BATCH_ANY},
   {.name = "ReduceL2",
    .forms = {{7, 1, 1, 1, "axes:I keepdims:b"}, {18, 1, 2, 1, "keepdims:b noop_with_empty_axes:b"}},
-   .lower = lower_reduction},
+   .lower = lower_reduction, .batch = CLARKE_BATCH_ANY},
   {.name = "ReduceLogSum",
    .forms = {{7, 1, 1, 1, "axes:I keepdims:b"}, {18, 1, 2, 1, "keepdims:b noop_with_empty_axes:b"}},
-   .lower = lower_reduction},
+   .lower = lower_reduction, .batch = CLARKE_BATCH_ANY},
   {.name = "ReduceLogSumExp",
    .forms = {{7, 1, 1, 1, "axes:I keepdims:b"}, {18, 1, 2, 1, "keepdims:b noop_with_empty_axes:b"}},
-   .lower = lower_reduction},
+   .lower = lower_reduction, .batch = CLARKE_BATCH_ANY},
   {.name = NULL},
 };

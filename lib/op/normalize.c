@@ -20,6 +20,8 @@ clarke_chain_begin(clarke_chain *c, clarke_lowering *low, size_t least, clarke_e
 
   if (status == CLARKE_OK)
     status = clarke_lower_activation(low, X, err);
+  if (status == CLARKE_OK && least > 1)
+    status = clarke_axes_rows(low, X, err);
   if (status != CLARKE_OK)
     return status;
   memset(c, 0, sizeof *c);
@@ -188,7 +190,8 @@ check_fitted(clarke_lowering *low, const clarke_chain *c, size_t i, const char *
   fits = v->rank <= c->axes;
   for (size_t a = 0; a < v->rank && fits; a++)
     fits = v->dims[v->rank - 1 - a] == 1 ||
-           v->dims[v->rank - 1 - a] == c->whole[c->axes - 1 - a];
+           (v->dims[v->rank - 1 - a] == c->whole[c->axes - 1 - a]
+            && (c->axes - 1 - a != clarke_axes_batch(low, X) || low->graph->together == 1));
   return fits ? CLARKE_OK
               : clarke_lower_fail(low, err, "%s, of %zu entries on %zu axes, does not broadcast to a "
                                             "sample of the input", name, v->count, v->rank);
@@ -237,21 +240,29 @@ give_statistics(clarke_lowering *low, size_t x, size_t axis, size_t rank, clarke
   return status;
 }
 
+/* What is normalized begins at the attribute `axis`, which must lie behind the batch. */
+static clarke_status
+begin_behind(clarke_chain *c, clarke_lowering *low, size_t *axis, clarke_error *err)
+{
+  clarke_status status = clarke_chain_begin(c, low, 1, err);
+
+  if (status == CLARKE_OK)
+    status = clarke_axes_resolve(low, clarke_lower_int(low, "axis", -1), c->axes, axis, err);
+  if (status == CLARKE_OK && clarke_axes_lead(low, X) == 1 && *axis <= clarke_axes_batch(low, X))
+    status = clarke_lower_fail(low, err, "axis %zu is the batch; expected axes behind it", clarke_axes_batch(low, X));
+  return status;
+}
+
 static clarke_status
 lower_layer(clarke_lowering *low, clarke_error *err)
 {
   clarke_grouping grouping = {1, 1, 1, false};
-  size_t axis, lead = 0;
+  size_t axis;
   clarke_chain c;
-  clarke_status status = clarke_chain_begin(&c, low, 1, err);
+  clarke_status status = begin_behind(&c, low, &axis, err);
 
-  if (status == CLARKE_OK)
-    status = clarke_axes_resolve(low, clarke_lower_int(low, "axis", -1), c.axes, &axis, err);
   if (status != CLARKE_OK)
     return status;
-  lead = clarke_axes_lead(low, X);
-  if (axis < lead)
-    return clarke_lower_fail(low, err, "axis %zu is the batch; expected an axis of a sample", axis);
   for (size_t a = 0; a < c.axes; a++)
     *(a < axis ? &grouping.groups : &grouping.length) *= c.whole[a];
   status = check_fitted(low, &c, SCALE, "Scale", err);
@@ -265,6 +276,7 @@ lower_layer(clarke_lowering *low, clarke_error *err)
     status = add_fitted(&c, low, CLARKE_SUM, B, err);
   if (status == CLARKE_OK && low->others)
     status = give_statistics(low, low->in[X], axis, c.axes, err);
+  low->graph->values[c.value].batch = clarke_lower_value(low, X)->batch;
   return status == CLARKE_OK ? clarke_lower_output(low, 0, c.value, err) : status;
 }
 
@@ -309,12 +321,8 @@ lower_root_mean(clarke_lowering *low, clarke_error *err)
   size_t axis, length = 1, root;
   clarke_chain c;
   clarke_step *s;
-  clarke_status status = clarke_chain_begin(&c, low, 1, err);
+  clarke_status status = begin_behind(&c, low, &axis, err);
 
-  if (status == CLARKE_OK)
-    status = clarke_axes_resolve(low, clarke_lower_int(low, "axis", -1), c.axes, &axis, err);
-  if (status == CLARKE_OK && axis < clarke_axes_lead(low, X))
-    status = clarke_lower_fail(low, err, "axis %zu is the batch; expected an axis of a sample", axis);
   if (status == CLARKE_OK && !(epsilon >= 0 && isfinite(epsilon)))
     status = clarke_lower_fail(low, err, "epsilon is %.17g; expected a number from zero on", epsilon);
   if (status == CLARKE_OK)
@@ -337,12 +345,12 @@ lower_root_mean(clarke_lowering *low, clarke_error *err)
 const clarke_op clarke_ops_normalize[] = {
   {.name = "LayerNormalization",
    .forms = {{17, 2, 3, 3, "axis:i epsilon:f stash_type:i"}},
-   .lower = lower_layer},
-  {.name = "RMSNormalization", .forms = {{23, 2, 2, 1, "axis:i epsilon:f stash_type:i"}}, .lower = lower_root_mean},
-  {.name = "InstanceNormalization", .forms = {{7, 3, 3, 1, "epsilon:f"}}, .lower = lower_instance},
+   .lower = lower_layer, .batch = CLARKE_BATCH_ANY},
+  {.name = "RMSNormalization", .forms = {{23, 2, 2, 1, "axis:i epsilon:f stash_type:i"}}, .lower = lower_root_mean, .batch = CLARKE_BATCH_KEPT},
+  {.name = "InstanceNormalization", .forms = {{7, 3, 3, 1, "epsilon:f"}}, .lower = lower_instance, .batch = CLARKE_BATCH_KEPT},
   {.name = "GroupNormalization",
    .forms = {{18, 3, 3, 1, "epsilon:f num_groups:i"},
              {21, 3, 3, 1, "epsilon:f num_groups:i stash_type:i"}},
-   .lower = lower_group},
+   .lower = lower_group, .batch = CLARKE_BATCH_KEPT},
   {.name = NULL},
 };

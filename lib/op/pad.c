@@ -13,7 +13,7 @@ typedef enum { ZEROS, EDGE, REFLECT, WRAP } padding_mode;
 typedef struct {
   padding_mode mode;
   double value; /* that is put in; of a mask 0, or one that is infinite */
-  size_t lead, rank, in[CLARKE_MAX_WHOLE], out[CLARKE_MAX_WHOLE];
+  size_t rank, in[CLARKE_MAX_WHOLE], out[CLARKE_MAX_WHOLE];
   int64_t before[CLARKE_MAX_WHOLE], after[CLARKE_MAX_WHOLE];
 } padding;
 
@@ -93,7 +93,7 @@ pad_axis(padding *p, const clarke_lowering *low, size_t a, int64_t before, int64
   if (before < -most || before > most || after < -most || after > most)
     return clarke_lower_fail(low, err, "pads of axis %zu are %lld and %lld; expected at most %zu", a,
                              (long long)before, (long long)after, CLARKE_MAX_ENTRIES);
-  if (a < p->lead && (before != 0 || after != 0))
+  if (a == clarke_axes_batch(low, 0) && (before != 0 || after != 0))
     return clarke_lower_fail(low, err, "pads of the batch axis are %lld and %lld; expected 0",
                              (long long)before, (long long)after);
   if (p->mode != ZEROS && (before < 0 || after < 0))
@@ -122,7 +122,6 @@ read_pads(padding *p, clarke_lowering *low, clarke_error *err)
   bool given;
   clarke_status status = clarke_axes_list(low, "pads", 1, &pads, &n, &given, err);
 
-  p->lead = clarke_axes_lead(low, 0);
   p->rank = clarke_axes_whole(low, 0, p->in);
   memcpy(p->out, p->in, sizeof p->out);
   memset(p->before, 0, sizeof p->before);
@@ -209,11 +208,13 @@ padded_step(const padding *p, clarke_lowering *low, clarke_error *err)
   const bool added = p->value != 0 && isfinite(p->value);
   const size_t one = 1;
   clarke_step *s;
-  size_t number, count, *map, *other = NULL;
+  size_t number, count, rank, dims[CLARKE_MAX_WHOLE], *map, *other = NULL;
 
   if (added && clarke_lower_made(low, 1, &one, &number, err) != CLARKE_OK)
     return NULL;
-  s = clarke_lower_step(low, added ? CLARKE_SUM : CLARKE_GATHER, added ? 2 : 1, p->rank - p->lead, p->out + p->lead, err);
+  memcpy(dims, p->out, sizeof dims);
+  rank = clarke_axes_of_input(low, p->rank, dims);
+  s = clarke_lower_step(low, added ? CLARKE_SUM : CLARKE_GATHER, added ? 2 : 1, rank, dims, err);
   count = s != NULL ? low->graph->values[s->out].count : 0;
   map = s != NULL ? clarke_lower_map(low, s, 0, count, err) : NULL;
   if (added && map != NULL) {
@@ -259,6 +260,6 @@ lower_pad(clarke_lowering *low, clarke_error *err)
 const clarke_op clarke_ops_pad[] = {
   {.name = "Pad",
    .forms = {{7, 1, 1, 1, "mode:s pads:I value:f"}, {11, 2, 3, 1, "mode:s"}, {18, 2, 4, 1, "mode:s"}},
-   .lower = lower_pad, .takes_odd = true},
+   .lower = lower_pad, .batch = CLARKE_BATCH_KEPT, .takes_odd = true},
   {.name = NULL},
 };

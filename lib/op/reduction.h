@@ -5,7 +5,8 @@
 #include "op/axes.h"
 
 typedef struct {
-  size_t lead, rank, dims[CLARKE_MAX_WHOLE]; /* of input 0, whole */
+  size_t rank, dims[CLARKE_MAX_WHOLE]; /* of input 0, whole */
+  clarke_batch_axis batch;             /* of input 0 */
   bool reduced[CLARKE_MAX_WHOLE];
   bool keep; /* an axis of one entry where one is reduced? */
   bool none; /* the node asks for no axis at all: the output is the input */
@@ -21,5 +22,11 @@ size_t clarke_reduction_offset(const clarke_reduced_axes *r, size_t first, bool 
 
 /* The per-sample shape of the output; its rank. */
 size_t clarke_reduction_shape(const clarke_reduced_axes *r, size_t *dims);
+
+/* A reduction of no axis at all: the input as it is. */
+clarke_status clarke_reduction_none(const clarke_reduced_axes *r, clarke_lowering *low, clarke_error *err);
+
+/* Where the batch is in the output. */
+clarke_batch_axis clarke_reduction_batch(const clarke_reduced_axes *r);
 
 #endif

@@ -84,7 +84,7 @@ const clarke_op clarke_ops_relu[] = {
              [CLARKE_TENSORFLOW_2] = {"left"}},
    .spelling = {{.name = "leaky_relu", .constants = "1/100", .n_optional = 1}},
    .pieces = pieces_leaky},
-  {.name = "PRelu", .forms = {{7, 2, 2, 1, NULL}}, .lower = lower_prelu, .n_kinks = 1,
+  {.name = "PRelu", .forms = {{7, 2, 2, 1, NULL}}, .lower = lower_prelu, .batch = CLARKE_BATCH_KEPT, .n_kinks = 1,
    .proxy = {[CLARKE_PYTORCH_2_13] = {"left"}, [CLARKE_TENSORFLOW_2] = {"0"}}},
   {.name = NULL},
 };

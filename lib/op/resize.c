@@ -13,7 +13,7 @@
 typedef enum { STRETCH, NOT_LARGER, NOT_SMALLER } aspect;
 
 typedef struct {
-  size_t lead, rank;
+  size_t rank, batch; /* that axis, or CLARKE_NONE */
   bool nearest, crop;
   bool changes, scaled; /* is any length another one; is any scale not 1? */
   aspect policy;
@@ -279,7 +279,7 @@ length_of(const resizing *r, const clarke_lowering *low, size_t i, bool sizes, m
     given = mpz_cmp_ui(out, CLARKE_MAX_ENTRIES) > 0 || mpz_sgn(out) < 0 ? 0 : mpz_get_ui(out);
   } else if (sizes) {
     const int64_t size = clarke_lower_value(low, 3)->integer[place];
-    const size_t whole = i < r->lead ? low->graph->together : 1;
+    const size_t whole = i == r->batch ? low->graph->together : 1;
 
     given = size < 0 || size > (int64_t)CLARKE_MAX_ENTRIES ? 0 : (size_t)size / whole * (size % (int64_t)whole == 0);
     mpq_set_ui(scale, given, in);
@@ -331,7 +331,7 @@ check_axis(const resizing *r, const clarke_lowering *low, size_t i, bool sizes, 
 
   if (!sizes && is_below_next(a, scale))
     return clarke_lower_fail(low, err, "axis %zu: rounding floats decides whether it has %zu entries or one more: ask for sizes", i, a->out);
-  if (i >= r->lead && a->in == a->out && crops(r, low, i))
+  if (i != r->batch && a->in == a->out && crops(r, low, i))
     return clarke_lower_fail(low, err, "axis %zu: a crop that leaves its length: readers differ on whether it is cropped", i);
   return CLARKE_OK;
 }
@@ -340,7 +340,7 @@ static clarke_status
 read_axis(resizing *r, clarke_lowering *low, size_t i, bool sizes, clarke_error *err)
 {
   clarke_places *a = &r->axis[i];
-  const bool batch = i < r->lead;
+  const bool batch = i == r->batch;
   clarke_status status = CLARKE_OK;
   mpq_t scale;
 
@@ -406,7 +406,7 @@ read_axes(resizing *r, clarke_lowering *low, clarke_error *err)
   size_t dims[CLARKE_MAX_WHOLE];
   clarke_status status;
 
-  r->lead = clarke_axes_lead(low, 0);
+  r->batch = clarke_axes_batch(low, 0);
   r->rank = clarke_axes_whole(low, 0, dims);
   if (sizes == scales)
     return clarke_lower_fail(low, err, "expected scales or sizes, and not both");
@@ -420,7 +420,7 @@ read_axes(resizing *r, clarke_lowering *low, clarke_error *err)
                                clarke_lower_value(low, sizes ? 3 : 2)->count, r->n);
   if (status == CLARKE_OK && r->crop)
     status = check_crop(r, low, sizes, err);
-  if (status == CLARKE_OK && r->policy != STRETCH && (!sizes || (r->lead > 0 && r->place[0] != CLARKE_NONE)))
+  if (status == CLARKE_OK && r->policy != STRETCH && (!sizes || (r->batch != CLARKE_NONE && r->place[r->batch] != CLARKE_NONE)))
     status = clarke_lower_fail(low, err, "keep_aspect_ratio_policy is of sizes, and not of the samples' axis: name the others by `axes`");
   if (status == CLARKE_OK && scales)
     low->graph->values[low->in[2]].bound = true;
@@ -483,12 +483,13 @@ fill_map(const resizing *r, const clarke_lowering *low, size_t *map, size_t coun
 static clarke_status
 add_gather(const resizing *r, clarke_lowering *low, size_t *value, clarke_error *err)
 {
-  size_t dims[CLARKE_MAX_WHOLE], count, *map;
+  size_t dims[CLARKE_MAX_WHOLE], count, rank, *map;
   clarke_step *s;
 
   for (size_t a = 0; a < r->rank; a++)
     dims[a] = r->axis[a].out;
-  s = clarke_lower_step(low, CLARKE_GATHER, 1, r->rank - r->lead, dims + r->lead, err);
+  rank = clarke_axes_of_input(low, r->rank, dims);
+  s = clarke_lower_step(low, CLARKE_GATHER, 1, rank, dims, err);
   count = s != NULL ? low->graph->values[s->out].count : 0;
   map = s != NULL ? clarke_lower_map(low, s, 0, count, err) : NULL;
   if (map == NULL)
@@ -502,13 +503,15 @@ add_gather(const resizing *r, clarke_lowering *low, size_t *value, clarke_error 
 static clarke_status
 stretch_axis(const resizing *r, size_t a, clarke_lowering *low, size_t *dims, size_t *value, clarke_error *err)
 {
-  size_t blocks = 1, repeat = 1;
+  size_t blocks = 1, repeat = 1, own[CLARKE_MAX_WHOLE], rank;
 
   for (size_t i = 0; i < r->rank; i++)
     if (i != a)
       *(i < a ? &blocks : &repeat) *= dims[i];
   dims[a] = r->axis[a].out;
-  return clarke_resample(&r->axis[a], &r->kernel, low, blocks, repeat, r->rank - r->lead, dims + r->lead, value, err);
+  memcpy(own, dims, sizeof own);
+  rank = clarke_axes_of_input(low, r->rank, own);
+  return clarke_resample(&r->axis[a], &r->kernel, low, blocks, repeat, rank, own, value, err);
 }
 
 static clarke_status
@@ -519,8 +522,8 @@ add_shares(const resizing *r, clarke_lowering *low, size_t *value, clarke_error 
 
   for (size_t a = 0; a < r->rank; a++)
     dims[a] = r->axis[a].in;
-  for (size_t a = r->lead; a < r->rank && status == CLARKE_OK; a++)
-    if (!is_kept(&r->axis[a]))
+  for (size_t a = 0; a < r->rank && status == CLARKE_OK; a++)
+    if (a != r->batch && !is_kept(&r->axis[a]))
       status = stretch_axis(r, a, low, dims, value, err);
   return status;
 }
@@ -561,7 +564,7 @@ add_steps(const resizing *r, clarke_lowering *low, clarke_error *err)
   if (status != CLARKE_OK)
     return status;
   memcpy(dims, clarke_lower_value(low, 0)->dims, sizeof dims);
-  return value == low->in[0] ? clarke_lower_rearranged(low, r->rank - r->lead, dims, NULL, err) : clarke_lower_done(low, value, err);
+  return value == low->in[0] ? clarke_lower_rearranged(low, clarke_lower_value(low, 0)->rank, dims, NULL, err) : clarke_lower_done(low, value, err);
 }
 
 static clarke_status
@@ -591,6 +594,6 @@ const clarke_op clarke_ops_resize[] = {
    .forms = {{11, 3, 4, 1, RESIZE_ATTRIBUTES}, {13, 1, 4, 1, RESIZE_ATTRIBUTES},
              {18, 1, 4, 1, "antialias:b axes:I coordinate_transformation_mode:s cubic_coeff_a:f exclude_outside:b extrapolation_value:f "
                            "keep_aspect_ratio_policy:s mode:s nearest_mode:s"}},
-   .lower = lower_resize},
+   .lower = lower_resize, .batch = CLARKE_BATCH_KEPT},
   {.name = NULL},
 };

@@ -84,7 +84,7 @@ lower_mean_and_variance(clarke_lowering *low, clarke_error *err)
 }
 
 const clarke_op clarke_ops_response[] = {
-  {.name = "LRN", .forms = {{7, 1, 1, 1, "alpha:f beta:f bias:f size:i"}}, .lower = lower_responses},
+  {.name = "LRN", .forms = {{7, 1, 1, 1, "alpha:f beta:f bias:f size:i"}}, .lower = lower_responses, .batch = CLARKE_BATCH_ANY},
   {.name = "MeanVarianceNormalization", .forms = {{9, 1, 1, 1, "axes:I"}}, .lower = lower_mean_and_variance, .batch = CLARKE_BATCH_ANY},
   {.name = NULL},
 };

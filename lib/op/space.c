@@ -23,10 +23,14 @@ lower_space(clarke_lowering *low, clarke_error *err)
   const clarke_attr *mode = clarke_model_attr(low->node, "mode");
   const int64_t given = clarke_lower_int(low, "blocksize", 0);
   const bool deep = low->node->op_type[0] == 'S', by_column = mode != NULL && strcmp(mode->s, "CRD") == 0;
-  size_t in[CLARKE_MAX_WHOLE], out[CLARKE_MAX_WHOLE], *map, lead, count, block = (size_t)given;
+  size_t in[CLARKE_MAX_WHOLE], out[CLARKE_MAX_WHOLE], *map, rank, count, block = (size_t)given;
+  clarke_status status;
 
   if (!clarke_lower_has(low, 0))
     return clarke_lower_fail(low, err, "input 0 is missing");
+  status = clarke_axes_rows(low, 0, err);
+  if (status != CLARKE_OK)
+    return status;
   if (mode != NULL && !by_column && strcmp(mode->s, "DCR") != 0)
     return clarke_lower_fail(low, err, "mode is '%s'; expected DCR or CRD", mode->s);
   if (clarke_axes_whole(low, 0, in) != 4)
@@ -34,7 +38,7 @@ lower_space(clarke_lowering *low, clarke_error *err)
   if (given < 1 || (deep ? in[2] % block != 0 || in[3] % block != 0 : block > in[1] || in[1] % (block * block) != 0))
     return clarke_lower_fail(low, err, "blocks of %lld do not divide a shape of %zu channels, %zu rows and %zu columns",
                              (long long)given, in[1], in[2], in[3]);
-  lead = clarke_axes_lead(low, 0);
+  rank = clarke_lower_value(low, 0)->rank;
   count = clarke_lower_value(low, 0)->count;
   out[0] = in[0];
   out[1] = deep ? in[1] * block * block : in[1] / (block * block);
@@ -45,11 +49,11 @@ lower_space(clarke_lowering *low, clarke_error *err)
     return clarke_lower_no_memory(low, err);
   for (size_t f = 0; f < count; f++)
     map[f] = place_of(f, out, in, block, deep, by_column);
-  return clarke_lower_moved(low, 4 - lead, out + lead, map, &(clarke_batch_axis){.inner = 1}, err);
+  return clarke_lower_rearranged(low, rank, out + 4 - rank, map, err);
 }
 
 const clarke_op clarke_ops_space[] = {
-  {.name = "DepthToSpace", .forms = {{7, 1, 1, 1, "blocksize:i"}, {11, 1, 1, 1, "blocksize:i mode:s"}}, .lower = lower_space},
-  {.name = "SpaceToDepth", .forms = {{7, 1, 1, 1, "blocksize:i"}}, .lower = lower_space},
+  {.name = "DepthToSpace", .forms = {{7, 1, 1, 1, "blocksize:i"}, {11, 1, 1, 1, "blocksize:i mode:s"}}, .lower = lower_space, .batch = CLARKE_BATCH_KEPT},
+  {.name = "SpaceToDepth", .forms = {{7, 1, 1, 1, "blocksize:i"}}, .lower = lower_space, .batch = CLARKE_BATCH_KEPT},
   {.name = NULL},
 };

@@ -317,8 +317,6 @@ clarke_lower_reduced_product(clarke_lowering *low, clarke_error *err)
   if (status != CLARKE_OK)
     return status;
   y = low->in[0];
-  if (low->graph->batched && !low->graph->values[y].batch.none && (low->graph->values[y].batch.merged || r.lead == 0))
-    return clarke_lower_fail(low, err, "the batch is on another axis than the first, or merged with others");
   for (size_t a = 0; a < r.rank && y != CLARKE_NONE && !r.none; a++)
     if (r.reduced[a]) {
       y = product_along(low, y, a, r.dims[a], err);
@@ -464,16 +462,16 @@ const clarke_op clarke_ops_stated[] = {
   {.name = "Atanh", .forms = {{9, 1, 1, 1, NULL}}, FORMULA},
   {.name = "Cosh", .forms = {{9, 1, 1, 1, NULL}}, FORMULA},
   {.name = "CumProd", .forms = {{26, 2, 2, 1, "exclusive:b reverse:b"}}, .lower = clarke_lower_running, .batch = CLARKE_BATCH_ANY},
-  {.name = "GlobalLpPool", .forms = {{7, 1, 1, 1, "p:i"}}, .lower = lower_global_norm},
-  {.name = "LpNormalization", .forms = {{7, 1, 1, 1, "axis:i p:i"}}, .lower = lower_divided_by_norm},
+  {.name = "GlobalLpPool", .forms = {{7, 1, 1, 1, "p:i"}}, .lower = lower_global_norm, .batch = CLARKE_BATCH_ANY},
+  {.name = "LpNormalization", .forms = {{7, 1, 1, 1, "axis:i p:i"}}, .lower = lower_divided_by_norm, .batch = CLARKE_BATCH_ANY},
   {.name = "LpPool",
    .forms = {{7, 1, 1, 1, "auto_pad:s kernel_shape:I p:i pads:I strides:I"},
              {18, 1, 1, 1, "auto_pad:s ceil_mode:b dilations:I kernel_shape:I p:i pads:I strides:I"}},
-   .lower = lower_norm_pool},
+   .lower = lower_norm_pool, .batch = CLARKE_BATCH_ANY},
   {.name = "OneHot", .forms = {{9, 3, 3, 1, "axis:i"}}, .lower = lower_one_hot, .batch = CLARKE_BATCH_ANY},
   {.name = "ReduceL1",
    .forms = {{7, 1, 1, 1, "axes:I keepdims:b"}, {18, 1, 2, 1, "keepdims:b noop_with_empty_axes:b"}},
-   .lower = lower_reduced_sizes},
+   .lower = lower_reduced_sizes, .batch = CLARKE_BATCH_ANY},
   {.name = "Shrink", .forms = {{9, 1, 1, 1, "bias:f lambd:f"}}, FORMULA},
   {.name = "Sinh", .forms = {{9, 1, 1, 1, NULL}}, FORMULA},
   {.name = "Softsign", .forms = {{7, 1, 1, 1, NULL}}, FORMULA},

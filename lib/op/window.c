@@ -36,7 +36,7 @@ extent(const clarke_window *w, size_t a)
 clarke_status
 clarke_window_axes(size_t *axes, const clarke_lowering *low, clarke_error *err)
 {
-  size_t rank = clarke_lower_value(low, 0)->rank + clarke_axes_lead(low, 0);
+  size_t dims[CLARKE_MAX_WHOLE], rank = clarke_axes_whole(low, 0, dims);
 
   *axes = rank - 2;
   if (rank < 3 || *axes > CLARKE_MAX_SPATIAL)
@@ -221,7 +221,7 @@ read_cropping(clarke_window *w, const clarke_lowering *low, clarke_error *err)
   return status;
 }
 
-/* The batch is the first axis; or a spatial one, along which windows have one entry each and stand everywhere: then each sample
+/* The batch is the first axis, perhaps merged with others; or a spatial one, along which windows have one entry each and stand everywhere: then each sample
  * has windows of its own. */
 static clarke_status
 check_batch(const clarke_window *w, const clarke_lowering *low, clarke_error *err)
@@ -230,7 +230,7 @@ check_batch(const clarke_window *w, const clarke_lowering *low, clarke_error *er
 
   if (clarke_axes_lead(low, 0) == 0)
     return CLARKE_OK;
-  if (clarke_lower_value(low, 0)->batch.merged || axis == 1)
+  if (axis == 1 || (axis > 0 && clarke_lower_value(low, 0)->batch.merged))
     return clarke_lower_fail(low, err, "axis %zu is the batch, or merged with it: samples would be mixed", axis);
   if (axis >= 2 && (w->kernel[a] != 1 || w->stride[a] != 1 || w->before[a] != 0 || w->after[a] != 0))
     return clarke_lower_fail(low, err, "axis %zu is the batch, and windows along it are not each of one sample, or leave some out", axis);
@@ -347,11 +347,12 @@ size_t
 clarke_window_shape(const clarke_window *w, const clarke_lowering *low, size_t channels,
                     size_t *dims)
 {
-  const size_t batch = clarke_axes_batch(low, 0); /* an axis of one entry: that of a sample has it not */
+  const bool alone = !clarke_lower_value(low, 0)->batch.merged;
+  const size_t batch = clarke_axes_batch(low, 0); /* alone an axis of one entry: that of a sample has it not */
   size_t rank = 0;
 
   for (size_t a = 0; a < w->axes + 2; a++)
-    if (a != batch)
+    if (a != batch || !alone)
       dims[rank++] = a == 0 ? w->whole : a == 1 ? channels : w->out[a - 2];
   return rank;
 }

@@ -168,7 +168,7 @@ hint(const clarke_audit_session *s, clarke_status status, clarke_error *err)
     snprintf(err->text + used, sizeof err->text - used, ". Each sample is a run of its own here: --batch-axis none reads it as a whole "
              "input, none of whose axes is the batch");
   else
-    snprintf(err->text + used, sizeof err->text - used, ". If none of x's axes is the batch, ask about all of it as one input: "
+    snprintf(err->text + used, sizeof err->text - used, ". If the batch is another axis of x, or none, ask about all of it as one input: "
              "clarke audit %s --batch %s --batch-axis none", s->model.name, s->batch_file.name);
   return status;
 }

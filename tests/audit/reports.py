@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Are the reports of audits and derivations what they were?
 
-    tests/audit/reports.py CLARKE CLARKE-CHECK [--every N | --write]
+    tests/audit/reports.py CLARKE CLARKE-CHECK [--write]
 
 Audits the quick cases of cases/audit, and the models of tests/check/data with the batch, loss, parameters and profile of their
 proofs; derives programs.txt, and programs drawn here. Compares each exit status and report with its line in reports.jsonl, and
-has each proof checked, those of zones, too. --write makes the file anew: read what changed, and why, before it is committed. What is
+has each proof checked, those of zones, too. Of all of them one in DRAW_ONE_IN (tests/draw.py). --write makes the file anew: read what changed, and why, before it is committed. What is
 true is what the other tests ask.
 """
 import argparse
@@ -23,8 +23,10 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "tests/check"))
+sys.path.append(str(ROOT / "tests"))
 
 import edits  # noqa: E402
+from draw import ONE_IN  # noqa: E402
 
 KEPT = HERE / "reports.jsonl"
 LONGEST = "lenet-ternary"
@@ -156,12 +158,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("clarke")
     parser.add_argument("check", metavar="clarke-check")
-    parser.add_argument("--every", type=int, default=1, metavar="N", help="ask for one of N reports")
     parser.add_argument("--write", action="store_true", help="make the file of reports anew")
     options = parser.parse_args()
-    if options.every > 1 and options.write:
-        parser.error("--write makes all")
-    now = list(reports(options.clarke, options.check, options.every))
+    every = 1 if options.write else ONE_IN
+    now = list(reports(options.clarke, options.check, every))
     if options.write:
         KEPT.write_text("\n".join(now) + "\n")
         return 0
@@ -175,7 +175,7 @@ def main():
         if old is None or json.loads(old) != json.loads(new):
             wrong += 1
             print(f"- {old}\n+ {new}")
-    unasked = [old for olds in kept.values() for old in olds] if options.every == 1 else []
+    unasked = [old for olds in kept.values() for old in olds] if every == 1 else []
     print("".join(f"- {old}\n" for old in unasked), end="")
     print(f"{len(now)} reports, {wrong} not as they were, {len(unasked)} not asked")
     return wrong > 0 or len(unasked) > 0

@@ -2922,9 +2922,8 @@ def refusals():
         yield one(fit, "Mul", ["x", "p"], [node("Transpose", ["x"], ["p"], perm=[0, 2, 1])])
         # the batch elsewhere; parts of an axis
         turned = [node("Transpose", ["x"], ["t"], perm=[1, 0, 2])]
-        other = "the batch on another axis than the first, or merged with others"
-        yield one(other, "PRelu", ["t", "one"], turned)
-        yield one(other, "ReduceMean", ["t"], turned, axes=[2])
+        yield one("the batch is on another axis than the first", "GlobalMaxPool", ["t"], turned)
+        yield one(mixed, "ReduceMean", ["t"], turned, axes=[1])
         yield one("the inputs have the batch on different axes", "Concat", ["t", "x"], turned, axis=2)
         yield one("the inputs have the batch on different axes", "Add", ["t", "x"], turned)
         yield one(mixed, "Softmax", ["t"], turned, axis=1)

@@ -1,5 +1,6 @@
 /* What moves when parameters do: tangents, gradients and degrees of drawn small networks, beside differences of naive values; and what depends on
  * what, beside a search entry by entry. */
+#include "../draw.h"
 #include "../suite.h"
 #include "check/kernel/adjoint.h"
 #include "check/kernel/behind.h"
@@ -16,7 +17,7 @@
 #include <string.h>
 
 enum { MOVED = 500, CLOSE = 200, GRADIENTS = 8 };
-static uint64_t worlds = 400;
+static uint64_t worlds;
 
 /* By entry: what it was, and how it differs from that when weights have moved by 2^-MOVED times what `move` has then, times 2^MOVED. */
 typedef struct {
@@ -560,14 +561,13 @@ START_TEST(derivatives_are_what_differences_say)
 }
 END_TEST
 
-/* A number: of worlds. */
+/* A number: of worlds (without it 400, or a part of these). */
 int
 main(int argc, char **argv)
 {
   TCase *tests = tests_of("differences");
 
-  if (argc > 1)
-    worlds = strtoull(argv[1], NULL, 10);
+  worlds = argc > 1 ? strtoull(argv[1], NULL, 10) : draw_count(400);
   tcase_add_test(tests, derivatives_are_what_differences_say);
   return run_tests();
 }

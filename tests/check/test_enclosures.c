@@ -62,7 +62,7 @@ START_TEST(spans_hold_what_is_exact)
   RATIONAL(q);
   RATIONAL(y);
   size_t told = 0;
-  for (size_t turn = 0; turn < 60000; turn++) {
+  for (size_t turn = 0; turn < draw_count(60000); turn++) {
     double a, b;
     span x = draw_span(spreads[turn % 4], &a), z = draw_span(spreads[below(4)], &b);
     if (!isfinite(x.lo + x.hi + z.lo + z.hi))
@@ -85,14 +85,14 @@ START_TEST(spans_hold_what_is_exact)
     }
     told += isfinite(span_times(x, z).lo) && isfinite(span_inverse(x).hi);
   }
-  ck_assert(told > 6000);
+  ck_assert(told > draw_count(6000));
 }
 END_TEST
 
 START_TEST(rationals_lie_in_their_spans)
 {
   RATIONAL(q);
-  for (size_t turn = 0; turn < 40000; turn++) {
+  for (size_t turn = 0; turn < draw_count(40000); turn++) {
     mpq_set_si(&q, (long)below(1ull << 62) - (1l << 61), 1 + below(turn % 2 > 0 ? 1000 : 1ull << 60));
     mpq_canonicalize(&q);
     (turn % 3 > 0 ? mpq_div_2exp : mpq_mul_2exp)(&q, &q, below(turn % 5 > 0 ? 50 : 200));
@@ -154,7 +154,7 @@ START_TEST(exponentials_lie_in_their_spans)
                                -700, 700.0000001, -700.0000001, 709.9,      -746,    1e300, -1e300};
   mpfr_t y, slope;
   mpfr_inits2(300, y, slope, (mpfr_ptr)NULL);
-  for (size_t turn = 0; turn < 60000; turn++) {
+  for (size_t turn = 0; turn < draw_count(60000); turn++) {
     double x = turn < 14 ? odd[turn] : turn % 2 > 0 ? draw_double(30) : ((double)below(1ull << 50) - 0x1p49) * 1500 * 0x1p-50;
     mpfr_set_d(y, x, MPFR_RNDN);
     mpfr_exp(y, y, MPFR_RNDN);
@@ -386,7 +386,7 @@ START_TEST(doubles_have_no_wider_bounds)
   for (size_t i = 0; i < MOST_FOUND; i++)
     fine[i].z = interval_nought();
   session_set_bits(1200); /* so that what they hold is nearly exact */
-  for (size_t turn = 0; turn < 2500; turn++) {
+  for (size_t turn = 0; turn < draw_count(2500); turn++) {
     draw_scene(c);
     size_t n = pass(c, true, rough);
     if (n == 0) {
@@ -397,7 +397,7 @@ START_TEST(doubles_have_no_wider_bounds)
     told += compare(rough, fine, n);
     all += n;
   }
-  ck_assert(told > all / 2 && ended < 1000);
+  ck_assert(told > all / 2 && ended < draw_count(1000));
   free(c);
 }
 END_TEST

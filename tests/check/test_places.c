@@ -7,6 +7,7 @@
 #include "check/near/near_rough.h"
 #include "small_world.h"
 #include "heard.h"
+#include "../draw.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,7 @@
 #include <unistd.h>
 
 enum { GOOD = 40, FEW = 112 };
-static uint64_t worlds = 1500;
+static uint64_t worlds;
 
 #define HOLDS(condition)                                                                                               \
   do {                                                                                                                 \
@@ -494,14 +495,13 @@ START_TEST(what_is_its_mean_is_zero_by_structure)
 }
 END_TEST
 
-/* A number: of worlds. `world` and a number: that world alone. */
+/* A number: of worlds (without it 1500, or a part of these). `world` and a number: that world alone. */
 int
 main(int argc, char **argv)
 {
   if (argc > 2)
     check_world(strtoull(argv[2], NULL, 10));
-  if (argc > 1)
-    worlds = strtoull(argv[1], NULL, 10);
+  worlds = argc > 1 ? strtoull(argv[1], NULL, 10) : draw_count(1500);
   TCase *t = tests_of("check places");
   tcase_add_test(t, drawn_networks_are_placed_as_naive_values_say);
   tcase_add_loop_test(t, what_is_near_a_kink_and_below_lies_below_it, 0, 2);

@@ -1556,6 +1556,91 @@ START_TEST(gradients_are_known_up_to_a_root)
 }
 END_TEST
 
+/* Of lines of 2 w0, w1 and w2 what all entries hand back is known where it cancels: is it, and by w0, w1 and w2? */
+static const struct {
+  size_t step, entry;
+  bool known;
+  double gradient[3];
+} line_sums[] = {
+  /* 2: normalized, 3: their sum, and the first two's; 4: logarithms of shares, 5: the first less the second, the first two's sum, and twice the second
+   * less the others; 6: a line of one, 7: the logarithm of one share, 8: of both */
+  {2, 0, false, {0}}, {3, 0, true, {0, 0, 0}}, {3, 1, false, {0}}, {4, 0, false, {0}}, {5, 0, true, {2, -1, 0}}, {5, 1, false, {0}},
+  {5, 2, true, {-2, 2, -1}}, {6, 0, true, {0}}, {7, 0, true, {0}}, {8, 0, true, {0}},
+};
+
+static void
+take_line(void *of)
+{
+  const int i = *(const int *)of;
+  world w;
+
+  begin(&w, 2, (const double[]){2, 1});
+  for (size_t f = 0; f < 3; f++)
+    mpq_set_ui(&w.w[0].value[f], f * f, 1);
+  step *st = add_reading(&w, LINEAR, 3, 1, (const source[]){{0, 0}, {0, 1}, {NONE, 0}});
+  for (size_t f = 0; f < 3; f++)
+    st->factors[f] = (factor){&plus_one, &w.w[0], f};
+  add_lines(&w, NORMALIZE, 3, 3, (const source[]){{1, 0}, {1, 1}, {1, 2}});
+  add_reading(&w, LINEAR, 2, 3, (const source[]){{2, 0}, {2, 1}, {2, 2}, {2, 0}, {2, 1}, NO});
+  add_lines(&w, SOFTMAX, 3, 3, (const source[]){{1, 0}, {1, 1}, {1, 2}}); /* 4 */
+  w.net.steps[4].log = true;
+  st = add_reading(&w, LINEAR, 3, 3, (const source[]){{4, 0}, {4, 1}, NO, {4, 0}, {4, 1}, NO, {4, 0}, {4, 1}, {4, 2}});
+  st->factors[1].coef = st->factors[6].coef = st->factors[8].coef = &minus_one;
+  st->factors[7].coef = number(2);
+  add_lines(&w, NORMALIZE, 1, 1, (const source[]){{1, 0}}); /* 6 */
+  add_lines(&w, SOFTMAX, 1, 1, (const source[]){{1, 0}});
+  w.net.steps[7].log = true;
+  add_reading(&w, LINEAR, 1, 2, (const source[]){{6, 0}, {7, 0}});
+  const cell c = settled(&w, NULL, false);
+  touch t = {.step = line_sums[i].step, .entry = line_sums[i].entry, .from = line_sums[i].step, .n = 1, .at = &t.entry};
+  w.p.touched = &t;
+  for (int constants = 0; constants < 2; constants++) {
+    ck_assert(kink_gradient(&w.p, c.slope, constants == 0 ? NULL : &c, 0, 0, 0, false) == line_sums[i].known);
+    for (size_t f = 0; f < 3 && line_sums[i].known; f++)
+      ck_assert(mpq_get_d(&w.net.gradient[f]) == line_sums[i].gradient[f]);
+  }
+}
+
+START_TEST(lines_hand_back_what_cancels)
+{
+  expect_end(take_line, &_i, VERIFIED, NULL);
+}
+END_TEST
+
+/* An exponential of a constant, behind an entry that is divided by a root, and their sum: the root is no obstacle, for what is constant hands back
+ * nothing. Nor does a copy of a constant, where a parameter moves other entries. */
+static void
+take_beside_constants(void *of)
+{
+  const double x = 2;
+  size_t at = 0;
+  world w;
+
+  (void)of;
+  begin(&w, 1, &x);
+  mpq_set_ui(&w.w[0].value[0], 3, 1);
+  for (size_t i = 0; i < MOST_WEIGHTS; i++)
+    mpq_set_ui(&w.w[2].value[i], 2, 1);
+  add_reading(&w, LINEAR, 2, 1, (const source[]){{0, 0}, {0, 0}})->factors[0].w = &w.w[0];
+  add_reading(&w, OVER_ROOT, 1, 1, (const source[]){{1, 0}})->factors[0].w = &w.w[2]; /* 2 */
+  add_reading(&w, FUNCTION, 2, 1, (const source[]){{1, 0}, {1, 1}})->of = F_EXP;
+  add_lines(&w, SOFTMAX, 4, 2, (const source[]){{1, 1}, {1, 1}, {1, 0}, {1, 1}}); /* 4 */
+  add_lines(&w, NORMALIZE, 4, 2, (const source[]){{1, 1}, {1, 1}, {1, 0}, {1, 1}});
+  add_reading(&w, PRODUCT, 1, 2, (const source[]){{1, 1}, {1, 1}}); /* 6 */
+  add_reading(&w, LINEAR, 1, 5, (const source[]){{2, 0}, {3, 1}, {4, 0}, {5, 0}, {6, 0}});
+  const cell c = settled(&w, NULL, false);
+  touch t = {.step = 7, .from = 7, .n = 1, .at = &at};
+  w.p.touched = &t;
+  ck_assert(kink_gradient(&w.p, c.slope, &c, 0, 0, 0, true));
+  ck_assert(mpq_cmp_ui(&w.net.gradient[0], 2, 1) == 0);
+}
+
+START_TEST(constants_hand_back_nothing)
+{
+  expect_end(take_beside_constants, NULL, VERIFIED, NULL);
+}
+END_TEST
+
 /* The row of an entry, and its factor: what w0 and w1 multiply, times the factor. Of two numbers that are not rational nothing is told. */
 typedef struct {
   size_t step, entry;
@@ -1963,11 +2048,53 @@ START_TEST(a_constant_is_not_tied_with_what_kinks_move)
 }
 END_TEST
 
+/* Cross entropy of a kink less itself, or of the kink, over a root, and of 0: what cancels before the root is not known to, but for the root. */
+static void
+cancel_under_root(void *of)
+{
+  static size_t map[] = {0, 1};
+  const double x = 1;
+  tensor y = {.count = 1, .value = rationals(1)};
+  world w;
+
+  begin(&w, 1, &x);
+  for (size_t i = 0; i < MOST_WEIGHTS; i++)
+    mpq_set_ui(&w.w[2].value[i], 2, 1);
+  add_reading(&w, LINEAR, 1, 1, (const source[]){{0, 0}})->factors[0].w = &w.w[0];
+  add_relu(&w, 1);
+  add_reading(&w, LINEAR, 2, 1, (const source[]){{2, 0}, {2, 0}})->factors[1].coef = &minus_one;
+  add_reading(&w, LINEAR, 1, 2, (const source[]){{3, 0}, *(const bool *)of ? (source){3, 1} : (source)NO});
+  add_reading(&w, OVER_ROOT, 1, 1, (const source[]){{4, 0}})->factors[0].w = &w.w[2];
+  add_reading(&w, LINEAR, 2, 1, (const source[]){{5, 0}, NO});
+  w.net.output = 6;
+  w.net.n_outputs = 2;
+  w.net.map = map;
+  w.p.target = &y;
+  w.p.loss = LOSS_CE;
+  settled(&w, NULL, false);
+  judge_lines("zone compensation\n");
+  next_line("zone");
+  next_word();
+  check_compensation(&w.p);
+}
+
+START_TEST(a_root_does_not_hide_what_cancels)
+{
+  static const bool both = true, one = false;
+
+  expect_end(cancel_under_root, &both, VERIFIED, NULL);
+  expect_end(cancel_under_root, &one, FAILED, "the loss has a derivative by the output of touched kink 0");
+}
+END_TEST
+
 int
 main(void)
 {
   TCase *tests = tests_of("steps");
 
+  tcase_add_loop_test(tests, lines_hand_back_what_cancels, 0, (int)(sizeof line_sums / sizeof *line_sums));
+  tcase_add_test(tests, constants_hand_back_nothing);
+  tcase_add_test(tests, a_root_does_not_hide_what_cancels);
   tcase_add_loop_test(tests, kinks_lie_where_slopes_differ, 0, (int)(sizeof kinks / sizeof *kinks));
   tcase_add_test(tests, a_parabola_through_0_has_its_values);
   tcase_add_loop_test(tests, numbers_that_are_not_rational_are_placed, 0, (int)(sizeof irrationals / sizeof *irrationals));

@@ -10,6 +10,8 @@ Three kinds of fault:
   error (strace); only runs in which one did are counted;
 * disks: no file grows past so many bytes, so that a write is cut short there and the next one fails.
 
+Of the commands each meets one kind in DRAW_ONE_IN (tests/draw.py), in turn.
+
     faults.py --build DIR --inject LIB [--allocations N] [--calls N] [--disks N] [--errors N] [--least A C]
 """
 import argparse
@@ -24,6 +26,10 @@ import sys
 import tempfile
 import xml.etree.ElementTree
 from collections import Counter
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+from draw import ONE_IN  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -327,15 +333,20 @@ def main():
     traced = a.calls > 0 and shutil.which("strace") is not None
     with tempfile.TemporaryDirectory(prefix="clarke-fault-") as work:
         out = os.path.join(work, "out")
-        for name, command in commands(a.build, out, a.only):
+        for turn, (name, command) in enumerate(commands(a.build, out, a.only)):
+            meets = [(turn + kind) % ONE_IN == 0 for kind in range(3)]
+            if not any(meets):
+                continue
             right = faultless(name, command, out)
-            n, found = allocations(name, command, out, right, a.inject, a.allocations, rng)
-            memory += n
-            bad += found
-            n, found = disks(name, command, out, right, a.disks, rng)
-            made["disk"] += n
-            bad += found
-            if traced:
+            if meets[0]:
+                n, found = allocations(name, command, out, right, a.inject, a.allocations, rng)
+                memory += n
+                bad += found
+            if meets[1]:
+                n, found = disks(name, command, out, right, a.disks, rng)
+                made["disk"] += n
+                bad += found
+            if traced and meets[2]:
                 errors = {**MAKING, **OTHERS}
                 if "/" not in command[0]:  # OpenBLAS begins its threads as it is loaded, before main; where it cannot it raises SIGINT
                     del errors["clone,clone3"]

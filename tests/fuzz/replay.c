@@ -6,6 +6,7 @@
  */
 #include "mutate.h"
 #include "target.h"
+#include "../draw.h"
 #include "format/file.h"
 
 #include <dirent.h>
@@ -130,9 +131,9 @@ run(const seed *s)
 }
 
 static void
-run_mutations(const seed *seeds, size_t n, size_t which, unsigned mutations)
+run_mutations(const seed *seeds, size_t n, size_t which, size_t mutations)
 {
-  for (unsigned k = 0; k < mutations; k++) {
+  for (size_t k = 0; k < mutations; k++) {
     seed s = seeds[which];
 
     s.data = malloc(s.size + 1);
@@ -185,7 +186,7 @@ load(const char *corpus, size_t *n)
 int
 main(int argc, char **argv)
 {
-  const unsigned mutations = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 5000;
+  const size_t mutations = draw_count(argc > 2 ? strtoul(argv[2], NULL, 10) : 5000);
   seed *seeds;
   size_t n;
 

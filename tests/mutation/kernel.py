@@ -63,6 +63,7 @@ PROGRAMS = {
     "near": (["test_near.c", "small_world.c"], [], [], None),
     "sizes": (["test_sizes.c", "small_world.c"], [], [], None),
     "steps": (["test_steps.c", "small_world.c", "forge_tape_judge.c"], [IN_PROCESS], [], None),
+    "tapes": (["test_tapes.c", "small_world.c", "forge_tape_judge.c"], [IN_PROCESS], [], None),
     "differences": (["test_differences.c", "small_world.c", "forge_tape_judge.c"], [IN_PROCESS], ["100"], ["400"]),
     "places": (["test_places.c", "small_world.c"], [], ["150"], ["1500"]),
 }

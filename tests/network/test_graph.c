@@ -811,6 +811,32 @@ START_TEST(batches_move)
   refused(SHAPE(5, 4, 3,), "input 't' has the batch on axis 1; this operator takes it as the first axis only");
   begin(16, SHAPE(-1, 4, 3,));
   attr_ints(model_node(&m, "Transpose", "x", "t"), "perm", SHAPE(1, 0, 2,));
+  clarke_model_node *mean = node("ReduceMean", "t");
+  attr_ints(mean, "axes", SHAPE(0,));
+  attr_int(mean, "keepdims", 0);
+  gives(SHAPE(5, 4, 3,), SHAPE(3,)); /* the batch is the first axis again */
+  begin(16, SHAPE(-1, 4, 3,));
+  attr_ints(model_node(&m, "Transpose", "x", "t"), "perm", SHAPE(1, 0, 2,));
+  attr_ints(model_node(&m, "ReduceMean", "t", "r"), "axes", SHAPE(0,));
+  attr_ints(node("Transpose", "r"), "perm", SHAPE(1, 0, 2,));
+  gives(SHAPE(5, 4, 3,), SHAPE(1, 3,));
+  begin(16, SHAPE(-1, 4, 3,));
+  attr_ints(model_node(&m, "Transpose", "x", "t"), "perm", SHAPE(1, 0, 2,));
+  attr_ints(node("ReduceMax", "t"), "axes", SHAPE(1,));
+  refused(SHAPE(5, 4, 3,), "a maximum over the batch axis; expected axes of a sample");
+  begin(17, SHAPE(-1, 4, 3,));
+  attr_ints(model_node(&m, "Transpose", "x", "t"), "perm", SHAPE(1, 0, 2,));
+  floats("s", SHAPE(3,), 3);
+  model_node(&m, "LayerNormalization", "t,s", "n");
+  attr_ints(node("Transpose", "n"), "perm", SHAPE(1, 0, 2,));
+  gives(SHAPE(5, 4, 3,), SHAPE(4, 3,));
+  begin(17, SHAPE(-1, 4, 3,));
+  attr_ints(model_node(&m, "Transpose", "x", "t"), "perm", SHAPE(1, 0, 2,));
+  floats("s", SHAPE(3,), 3);
+  attr_int(node("LayerNormalization", "t,s"), "axis", 1);
+  refused(SHAPE(5, 4, 3,), "axis 1 is the batch; expected axes behind it");
+  begin(16, SHAPE(-1, 4, 3,));
+  attr_ints(model_node(&m, "Transpose", "x", "t"), "perm", SHAPE(1, 0, 2,));
   node("Add", "x,t");
   refused(SHAPE(4, 4, 3,), "the inputs have the batch on axis 0 and on axis 1");
   begin(16, SHAPE(-1, 4, 3,));
@@ -834,6 +860,28 @@ START_TEST(batches_move)
   integers("last", SHAPE(-1,));
   attr_int(node("Gather", "x,last"), "axis", 1);
   gives(SHAPE(5, 4, 3,), SHAPE(1, 3,));
+}
+END_TEST
+
+/* Frames of films are pictures of one batch, whose first axis has films and times. */
+START_TEST(batches_of_frames)
+{
+  begin(16, SHAPE(-1, 4, 2, 6, 6,));
+  integers("frames", SHAPE(-1, 2, 6, 6,));
+  integers("films", SHAPE(-1, 4, 3,));
+  floats("w", SHAPE(3, 2, 3, 3,), 54);
+  model_node(&m, "Reshape", "x,frames", "f"); /* (20, 2, 6, 6) */
+  model_node(&m, "Conv", "f,w", "c");
+  attr_ints(model_node(&m, "MaxPool", "c", "p"), "kernel_shape", SHAPE(2, 2,));
+  model_node(&m, "GlobalAveragePool", "p", "g");
+  node("Reshape", "g,films");
+  gives(SHAPE(5, 4, 2, 6, 6,), SHAPE(4, 3,));
+  begin(16, SHAPE(-1, 4, 2, 6, 6,));
+  integers("frames", SHAPE(-1, 2, 6, 6,));
+  integers("pads", SHAPE(1, 0, 0, 0, 0, 0, 0, 0,));
+  model_node(&m, "Reshape", "x,frames", "f");
+  node("Pad", "f,pads");
+  refused(SHAPE(5, 4, 2, 6, 6,), "pads of the batch axis are 1 and 0; expected 0");
 }
 END_TEST
 
@@ -1422,6 +1470,7 @@ main(void)
   tcase_add_test(tcase, reshapes);
   tcase_add_test(tcase, flattens_and_transposes);
   tcase_add_test(tcase, batches_move);
+  tcase_add_test(tcase, batches_of_frames);
   tcase_add_test(tcase, recurrent_layers);
   tcase_add_test(tcase, squeezes);
   tcase_add_test(tcase, softmaxes);

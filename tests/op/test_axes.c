@@ -20,6 +20,25 @@ START_TEST(a_batch_axis_leads_activations)
 }
 END_TEST
 
+START_TEST(a_batch_axis_elsewhere)
+{
+  size_t dims[] = {5, 6, 7, 8};
+
+  g.values[0].batch = (clarke_batch_axis){.axis = 2, .inner = 1};
+  ck_assert_int_eq(clarke_axes_rows(&low, 0, &error), CLARKE_EINPUT);
+  says(error.text, "input 'x' has the batch on axis 2; this operator takes it as the first axis only");
+  ck_assert_uint_eq(clarke_axes_of_input(&low, 4, dims), 3);
+  ck_assert(dims[0] == 5 && dims[1] == 6 && dims[2] == 8);
+  g.values[0].batch = (clarke_batch_axis){.merged = true, .inner = 3};
+  ck_assert_int_eq(clarke_axes_rows(&low, 0, &error), CLARKE_OK);
+  ck_assert_uint_eq(clarke_axes_of_input(&low, 3, dims), 3);
+  g.batched = false;
+  g.values[0].batch = (clarke_batch_axis){.axis = 2, .inner = 1};
+  ck_assert_int_eq(clarke_axes_rows(&low, 0, &error), CLARKE_OK);
+  ck_assert_uint_eq(clarke_axes_of_input(&low, 3, dims), 3);
+}
+END_TEST
+
 /* As a message has it: N stands for the samples of a run. */
 START_TEST(shapes_are_told)
 {
@@ -176,6 +195,7 @@ main(void)
 
   tcase_add_checked_fixture(tests, begin, end);
   tcase_add_test(tests, a_batch_axis_leads_activations);
+  tcase_add_test(tests, a_batch_axis_elsewhere);
   tcase_add_test(tests, shapes_are_told);
   tcase_add_test(tests, axes_count_from_either_end);
   tcase_add_test(tests, each_axis_is_chosen_once);

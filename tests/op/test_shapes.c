@@ -214,13 +214,15 @@ END_TEST
 START_TEST(reduced_axes)
 {
   for (int round = 0; round < 500; round++) {
-    clarke_reduced_axes r = {.lead = 1, .rank = 2 + draw_below(&state, 4), .keep = draw(&state) & 1};
+    clarke_reduced_axes r = {.batch = {.inner = 1}, .rank = 2 + draw_below(&state, 4), .keep = draw(&state) & 1};
     size_t over = 1, kept = 1, dims[CLARKE_MAX_WHOLE], rank, out = 0, first = draw_below(&state, 2);
+    const size_t batch = draw_below(&state, (long)r.rank);
     bool met[243] = {false};
 
+    r.batch.axis = batch;
     for (size_t a = 0; a < r.rank; a++) {
-      r.dims[a] = a == 0 ? 1 : 1 + draw_below(&state, 3);
-      r.reduced[a] = a > 0 && (draw(&state) & 1);
+      r.dims[a] = a == batch ? 1 : 1 + draw_below(&state, 3);
+      r.reduced[a] = a != batch && (draw(&state) & 1);
       *(r.reduced[a] ? &over : &kept) *= a >= first ? r.dims[a] : 1;
     }
     for (size_t i = 0; i < kept; i++)
@@ -233,10 +235,14 @@ START_TEST(reduced_axes)
           ck_assert_uint_gt(clarke_reduction_offset(&r, first, false, i), clarke_reduction_offset(&r, first, false, i - 1));
       }
     rank = clarke_reduction_shape(&r, dims);
-    for (size_t a = 1; a < r.rank; a++)
-      if (r.keep || !r.reduced[a])
+    for (size_t a = 0; a < r.rank; a++)
+      if (a == batch)
+        ck_assert_uint_eq(clarke_reduction_batch(&r).axis, out);
+      else if (r.keep || !r.reduced[a])
         ck_assert_uint_eq(dims[out++], r.reduced[a] ? 1 : r.dims[a]);
     ck_assert_uint_eq(rank, out);
+    r.batch.merged = true; /* then its axis is one of a sample's */
+    ck_assert_uint_eq(clarke_reduction_shape(&r, dims), out + 1);
   }
 }
 END_TEST
@@ -248,7 +254,7 @@ START_TEST(reductions_of_nodes)
   low.n_in = 1;
   attr_ints(&m.nodes[0], "axes", SHAPE(-1, 1, ));
   OK(clarke_reduction_read(&r, &low, "sum", &error));
-  ck_assert(r.rank == 4 && r.lead == 1 && r.keep && !r.none);
+  ck_assert(r.rank == 4 && !r.batch.none && r.batch.axis == 0 && r.keep && !r.none);
   ck_assert(!r.reduced[0] && r.reduced[1] && !r.reduced[2] && r.reduced[3]);
   attr_int(&m.nodes[0], "keepdims", 0);
   m.nodes[0].attr[0].ints[0] = 0;
@@ -260,6 +266,13 @@ START_TEST(reductions_of_nodes)
   attr_int(&m.nodes[0], "noop_with_empty_axes", 1);
   OK(clarke_reduction_read(&r, &low, "sum", &error));
   ck_assert(r.none && !r.keep);
+  OK(clarke_reduction_none(&r, &low, &error));
+  ck_assert(g.values[g.n_values - 1].rank == 3 && g.values[g.n_values - 1].count == 24 && g.values[g.n_values - 1].batch.axis == 0);
+  m.nodes[0].attr[0].n = 1;
+  m.nodes[0].attr[0].ints[0] = 2;
+  g.values[0].batch = (clarke_batch_axis){.axis = 2, .inner = 1}; /* (2, 3, N, 4) */
+  ck_assert_int_eq(clarke_reduction_read(&r, &low, "mean", &error), CLARKE_EINPUT);
+  says(error.text, "a mean over the batch axis");
   low.n_in = 4;
 }
 END_TEST

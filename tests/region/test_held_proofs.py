@@ -8,7 +8,7 @@ import random
 import re
 from fractions import Fraction
 
-from test_region_proofs import CHECK, CLARKE, FORGED, ROOT, along, changed, expect, forge, main, mislead, proved, run, sealed, told
+from test_region_proofs import CHECK, CLARKE, FORGED, ROOT, along, changed, draw_count, expect, forge, main, mislead, proved, run, sealed, told
 
 FUNCTIONS = {"relu": lambda x: max(x, 0), "abs": abs, "max": max, "hardtanh": lambda x: min(max(x, -1), 1), "min": min,
              "hardswish": lambda x: x * min(max(x + 3, 0), 6) / 6, "norm2": lambda x, y: 2 * abs(x) if x == y == 0 else Fraction(5)}
@@ -82,7 +82,7 @@ def restated(rng, text, folder):
 def held(rng, folder):
     """Drawn programs: what is proved is what steps to all sides see; forged proofs fail."""
     several = 0
-    for _ in range(18):
+    for _ in range(draw_count(18)):
         lines, last = program_of_held(rng)
         (folder / "f.prog").write_text("input a, b, w, u, v\n" + "".join("let %s\n" % line for line in lines) + "output %s\n" % last)
         at = {k: Fraction(rng.choice([1, -1, 0] if k in "ab" else [0, 0, 0, 1, -1])) for k in "abwuv"}
@@ -103,7 +103,7 @@ def held(rng, folder):
         (folder / "box.txt").write_text("".join("%s %s\n" % (rng.choice(["-2", "-1/3"]), rng.choice(["2", "5/7"])) for _ in wrt.split(",")))
         inside, truth = proved(folder / "f.prog", ["--box", folder / "box.txt", "--at=" + point, "--wrt", wrt], folder)
         forge(rng, inside, truth, folder)
-    expect("several", several > 6, several)
+    expect("several", several > draw_count(6), several)
 
 
 def drawn_ends(rng, names):
@@ -117,7 +117,7 @@ def segments(rng, folder):
     """Along a segment of what varies: pieces are affine by Python's statements, with the slopes told; forged proofs fail."""
     pieces = 0
     (folder / "far.profile").write_text("like pytorch-2.13\nRelu 0 7/3\nAbs 0 -2\nClip 0 5\nClip 1 -3\n")
-    for _ in range(20):
+    for _ in range(draw_count(20)):
         lines, last = program_of_held(rng)
         (folder / "f.prog").write_text("input a, b, w, u, v\n" + "".join("let %s\n" % line for line in lines) + "output %s\n" % last)
         at = {k: Fraction(rng.choice([1, -1, 0] if k in "ab" else [0, 1, -1])) for k in "abwuv"}
@@ -138,7 +138,7 @@ def segments(rng, folder):
                 begin, pieces = end_of, pieces + 1
         expect("the integral", "\nintegral %s\n" % (f(Fraction(1)) - f(Fraction(0))) in text, text)
         mislead(rng, text, folder)
-    expect("pieces", pieces > 25, pieces)
+    expect("pieces", pieces > draw_count(25), pieces)
     (folder / "folds.onnx").write_bytes((ROOT / "cases/regions/folds.onnx").read_bytes())
     words = ["stored", "2,1", "--at=-1,1,0", "--wrt", "shift"]
     text = along(folder / "folds.onnx", words, folder)

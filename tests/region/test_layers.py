@@ -13,6 +13,8 @@ import tempfile
 from fractions import Fraction
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from draw import draw_count  # noqa: E402
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tools"))
 from listed import listed  # noqa: E402
 from schema import obeyed  # noqa: E402
@@ -100,7 +102,7 @@ def nearby(w, steps, t):
 def drawn(rng, folder):
     """What random arcs see is listed; what is listed is seen along its direction or arc; the gradients are derive's."""
     undecided = whole = several = arcs = 0
-    for _ in range(60):
+    for _ in range(draw_count(60)):
         n = Network(rng)
         x = [Fraction(rng.choice([1, 1, -1, 2, 0])) for _ in range(n.inputs)]
         w = [Fraction(rng.choice([0, 0, 0, 1, -1])) for _ in n.names]
@@ -133,14 +135,14 @@ def drawn(rng, folder):
         several += len(realized) > 2
         undecided += open_ > 0
         whole += open_ == 0
-    expect("enough of each", several > 15 and whole > 25 and arcs > 5, several, undecided, whole, arcs)
+    expect("enough of each", several > draw_count(15) and whole > draw_count(25) and arcs > draw_count(5), several, undecided, whole, arcs)
 
 
 # --- what is piecewise linear after all ---------------------------------------------------------------
 
 def both_ways(rng, folder):
     """A product that 0 multiplies makes the same patterns be asked of the tree, and not of the arrangement."""
-    for _ in range(25):
+    for _ in range(draw_count(25)):
         rows = ["%s(%s)" % (rng.choice(["relu", "abs", "hardtanh"]),
                             " + ".join("%d * w%d" % (rng.randint(-2, 2), i) for i in range(3)) + rng.choice(["", " + 1", " + x"])) for _ in range(3)]
         body = "let a = %s\nlet b = %s\nlet c = %s\nlet d = relu(%d * a + b - c)\n" % (*rows, rng.randint(-1, 1))

@@ -165,7 +165,7 @@ def forge(rng, text, truth, folder):
 
 
 def drawn(rng, folder):
-    for k in range(14):
+    for k in range(draw_count(14)):
         inputs = rng.randint(1, 4)
         (folder / "f.prog").write_text(program(rng, inputs))
         (folder / "box.txt").write_text("".join("%s %s\n" % (rng.choice(["-2", "-1/3"]), rng.choice(["2", "5/7"])) for _ in range(inputs)))
@@ -361,7 +361,7 @@ def mislead(rng, text, folder):
 
 
 def segments(rng, folder):
-    for _ in range(14):
+    for _ in range(draw_count(14)):
         inputs = rng.randint(1, 3)
         (folder / "f.prog").write_text(program(rng, inputs))
         ends = [",".join(rng.choice(["0", "1", "-2", "1/3", "7/5"]) for _ in range(inputs)) for _ in range(2)]

@@ -3,8 +3,8 @@
 
     certify.py CLARKE RUNS CLARKE-CHECK
 
-As recorded, nothing is refuted. Then entries are drawn, with a fixed seed, from every tensor of the trace and from the gradients:
-each is changed beyond rounding, and must be the first that is refuted, with its index. So must a winner that is another entry
+As recorded, nothing is refuted. Then entries are drawn, with a fixed seed, from every tensor of the trace and from the gradients (of one
+tensor in DRAW_ONE_IN, tests/draw.py): each is changed beyond rounding, and must be the first that is refuted, with its index. So must a winner that is another entry
 of its window.
 """
 import fractions
@@ -19,7 +19,9 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.append(os.path.dirname(sys.path[0]))
 import records  # noqa: E402
+from draw import ONE_IN, draw_count  # noqa: E402
 from expect import behind, expect, finish, said  # noqa: E402
 from schema import faults  # noqa: E402
 
@@ -266,7 +268,7 @@ def changed_numbers(folder):
     for name in TRACED:
         changed = records.Changed(folder, RUNS, name)
         for which, tensor, part, node in tensors_of(changed):
-            if part == "indices":
+            if part == "indices" or draw.randrange(ONE_IN) > 0:
                 continue
             for _ in range(2 if len(name) < 6 else 1):
                 values = changed.values(which, tensor)
@@ -377,7 +379,7 @@ def least_changes(folder, run, by_tree):
     expect({k for k, n in before.items() if n["answer"] == "bit-exact (tree)"} == set(by_tree), f"{run}: {before}")
     listed = json.loads(records.Changed(folder, RUNS, run).bytes_of("trees"))["sums"]
     expect({k for k, n in before.items() if n["tree"] is not None} == {(s["part"], s["name"]) for s in listed}, "others have none")
-    for part, name in by_tree:  # within the bound still, or the exact result rounded, but no tree's
+    for part, name in draw.sample(by_tree, draw_count(len(by_tree))):  # within the bound still, or the exact result rounded, but no tree's
         changed = records.Changed(folder, RUNS, run)
         which, tensor = ("gradients", name) if part == "parameter" else ("trace", f"{part}/{name}")
         values = changed.values(which, tensor)
@@ -510,7 +512,7 @@ def statistics(folder):
     for name in found:
         own = changed.values("trace", f"after/{name}")
         expect(found[name]["entries"] == 4 and found[name]["worst"] < 0.5, f"statistics: {found[name]}")
-        for entry in range(4):
+        for entry in draw.sample(range(4), draw_count(4)):
             changed.put_value("trace", f"after/{name}", entry, own[entry] + 1)
             _, bad = rows(changed)
             first = bad[name]["first"]

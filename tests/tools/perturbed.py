@@ -1,4 +1,5 @@
-"""clarke reproduce finds each wrong expectation: all that the papers' cases expect, each changed a little, in copies of them.
+"""clarke reproduce finds each wrong expectation: all that the papers' cases expect, each changed a little, in copies of them. Of what
+these draw a few are drawn; no suite that holds fails on one.
 
     perturbed.py CLARKE CASES
 """
@@ -29,6 +30,13 @@ def changed(value):
     return value[:last.start()] + ("8" if last[1] == "9" else str(int(last[1]) + 1)) + last[2]
 
 
+def fewer(line):
+    """The line of a case that draws, drawing few."""
+    words = line[0].split(" ")
+    at = {"suite": 3, "sweep": 5, "training": 6}[words[1]]
+    return " ".join([*words[:at], str(min(int(words[at]), 4)), *words[at + 1:]])
+
+
 def main():
     lines = 0
     with tempfile.TemporaryDirectory() as name:
@@ -36,7 +44,7 @@ def main():
             shutil.copy(network, name)
         for case in sorted(CASES.glob("*.prog")):
             text, n = re.subn(r"^(#: expect \S+ )(.*)$", lambda m: m[1] + changed(m[2]), case.read_text(), flags=re.M)
-            (Path(name) / case.name).write_text(text)
+            (Path(name) / case.name).write_text(re.sub("^#: (suite|sweep|training) .*$", fewer, text, flags=re.M))
             lines += n
         more = ["--memory", "16G"] if ONE_IN > 1 else []  # sanitizers keep what was freed
         status, out, err = said(CLARKE, "reproduce", "--json", *more, "--cases", name)
@@ -49,6 +57,7 @@ def main():
     expect(len(facts) >= lines > 1000, f"{len(facts)} facts of {lines} lines")
     for claim, file, line, fact in facts:
         expect(not fact["agrees"], f"{claim} ({file}:{line}) agrees with what is not so: {fact}")
+        expect((fact["key"], fact["expected"]) != ("fails", changed("0")) or fact["computed"] == "0", f"{claim} ({file}:{line}): {fact}")
     finish()
 
 

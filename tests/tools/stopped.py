@@ -18,6 +18,9 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tests"))
+from draw import ONE_IN, draw_count  # noqa: E402
+
 CASES, RUNS = ROOT / "cases/audit", ROOT / "cases/runs"
 PROGRAM = "input t, u\nlet a = relu(t) + relu(-u)\noutput max(a, u) - relu(t + u)\n"
 INTERRUPTED = "interrupted"
@@ -73,7 +76,7 @@ class Stopped(unittest.TestCase):
                 self.assertIn(layer["system"]["feasible"], (None, True))
 
         self.every_stop(lambda **e: audit(model, batch, "--json", "--nearest", 2, "--touched", **e),
-                        lambda n: 1 if n < 40 else n // 8, partial)
+                        lambda n: 1 if n < draw_count(40) else n // (8 // min(ONE_IN, 2)), partial)
 
     def test_audits_at_every_check(self):
         self.audited("digits-relu.onnx", "digits.npz")
@@ -115,7 +118,7 @@ class Stopped(unittest.TestCase):
                 self.assertEqual((real["verdict"], real["why"]), ("undecided", INTERRUPTED))
                 self.assertEqual((status, report["nodes"]), (wanted[0], whole["nodes"]))
                 self.assertIn(report["semantics"]["recorded"]["verdict"], ("undecided", whole["semantics"]["recorded"]["verdict"]))
-            n += 1 + n // 8
+            n += 1 + n // (8 // min(ONE_IN, 4))
         self.assertGreater(stops, 5)
 
     def test_certificates_at_every_check(self):

@@ -21,6 +21,8 @@ from xml.etree import ElementTree
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "cost")]
+sys.path.append(os.path.dirname(HERE))
+from draw import ONE_IN  # noqa: E402
 from expect import expect, finish, said  # noqa: E402
 from onnx_bytes import Floats  # noqa: E402
 from schema import faults  # noqa: E402
@@ -282,7 +284,7 @@ def edited():
         f.writelines(sealed(line) for line in lines("lemma2.jsonl"))
     expect(open("sealed.jsonl", encoding="utf-8").read() == data, "the hash of a line is of what is before it")
     head = data.index("\n") + 1
-    for at in [*range(12, head - 1, 29), *range(head, len(data) - 1, 17), len(data) - 2, len(data) - 3]:
+    for at in [*range(12, head - 1, 29 * ONE_IN), *range(head, len(data) - 1, 17 * ONE_IN), len(data) - 2, len(data) - 3]:
         with open("edited.jsonl", "w", encoding="utf-8") as f:
             f.write(data[:at] + chr(ord(data[at]) ^ 1) + data[at + 1:])
         for asked in (["merge", "edited.jsonl", "-o", "out.jsonl"], ["sweep", "lemma2.json", "-o", "edited.jsonl"]):

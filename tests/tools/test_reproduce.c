@@ -463,14 +463,15 @@ END_TEST
 #define MEMORY ""
 #endif
 
-/* Every shipped case; the same bytes each time; each proof verifies. */
+/* Every shipped case that draws nothing; the same bytes each time; each proof verifies. No proof is of what is drawn. */
 START_TEST(test_shipped)
 {
   json_t *j, *row, *proof;
   size_t i, proofs = 0;
 
-  ck_assert_int_eq(run(CLARKE " reproduce" MEMORY " --cases " CASES " --json --proofs proofs > first"), 0);
-  ck_assert_int_eq(run(CLARKE " reproduce" MEMORY " --cases " CASES " --json --proofs proofs > second"), 0);
+  ck_assert_int_eq(run("cp " CASES "/* cases && rm $(grep -lE '^#: (suite|sweep|training) ' cases/*.prog)"), 0);
+  ck_assert_int_eq(run(CLARKE " reproduce" MEMORY " --cases cases --json --proofs proofs > first"), 0);
+  ck_assert_int_eq(run(CLARKE " reproduce" MEMORY " --cases cases --json --proofs proofs > second"), 0);
   ck_assert_int_eq(run("cmp first second && cat first"), 0);
   j = report();
   json_array_foreach(json_object_get(j, "rows"), i, row) {

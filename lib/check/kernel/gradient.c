@@ -229,7 +229,6 @@ step_back(const passage *b, size_t s, size_t sample)
 {
   const step *st = &b->p->net->steps[s];
   const jacobian j = {b->p, b->slope, b->irrational == NULL, hand, b};
-  const bool smooth = st->kind == SOFTMAX || st->kind == FUNCTION;
   size_t apart = b->p->net->apart;
   bool rootless = st->varies && (st->kind == OVER_ROOT || st->kind == NORMALIZE) && one_root(b, s, sample);
   if (st->varies && !rootless && st->length > 0)
@@ -239,7 +238,7 @@ step_back(const passage *b, size_t s, size_t sample)
       continue;
     mpq_canonicalize(&b->adjoint[s][e / apart]);
     note_origin(b->origins, b->p, s, e);
-    if (st->varies && !(smooth && b->c != NULL && b->c->degree[s][e] == 0)) { /* else constant */
+    if (st->varies && (b->c == NULL || b->c->degree[s][e] > 0)) { /* else constant */
       jacobian_row(&j, s, e, rootless);
       if (b->whole && (st->kind == LINEAR || (st->kind == PIECEWISE && b->p->place[s][e] == 0)))
         parameters_back(b, s, e);
@@ -404,7 +403,7 @@ void
 seeded_origins(const point *p, const cell *c, size_t sample, const rational *seed, origins *of)
 {
   const network *net = p->net;
-  passage b = passage_new(p, c->slope, c, false);
+  passage b = passage_new(p, c->slope, c, true);
   b.origins = of;
   b.whole = false;
   for (size_t i = 0; i < net->n_outputs; i++)

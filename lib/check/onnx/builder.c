@@ -316,7 +316,7 @@ split_axes(const builder *b, const value *x, const bool *over, size_t *kept, siz
 {
   long keep = whole_attribute(b, "keepdims", 1);
   size_t n = 0, next = 1;
-  need(!is_batch(b, x) || !over[0], "the batch axis would be mixed");
+  need(!is_batch(b, x) || !over[x->at], "the batch axis would be mixed");
   for (size_t i = x->rank; i-- > 0; next *= x->dims[i]) {
     stride[i] = next;
     kept[i] = over[i] ? 1 : x->dims[i];
@@ -326,6 +326,16 @@ split_axes(const builder *b, const value *x, const bool *over, size_t *kept, siz
     if (!over[i] || keep != 0)
       dims[n++] = kept[i];
   return n;
+}
+
+void
+put_split(builder *b, const value *x, const bool *over)
+{
+  size_t gone = 0;
+  for (size_t i = 0; i < x->at && whole_attribute(b, "keepdims", 1) == 0; i++)
+    gone += over[i];
+  b->out.at = x->at - gone;
+  b->out.inner = x->inner;
 }
 
 size_t
@@ -505,6 +515,12 @@ spread_over(const builder *b, size_t i, const value *over)
   need(rank == over->rank && memcmp(dims, over->dims, rank * sizeof *dims) == 0 && !is_batch(b, &b->in[i]),
        "the shapes do not fit, or it is no constant");
   return spread(b, &b->in[i], rank, dims);
+}
+
+void
+need_rows(const builder *b, const value *x)
+{
+  need(!is_batch(b, x) || x->at == 0, "the batch is on another axis than the first");
 }
 
 value

@@ -76,6 +76,8 @@ bool is_odd(const value *v);
 rational *known_entries(const value *v);
 /* Input i, a constant or computed of such, spread over the shape of an activation. */
 value spread_over(const builder *b, size_t i, const value *over);
+/* The batch of x, if it has one, must be the first axis, or merged with others there. */
+void need_rows(const builder *b, const value *x);
 
 /* ---- Steps */
 
@@ -117,6 +119,8 @@ size_t axis_of(const builder *b, long axis, size_t rank);
 void mark_axes(const builder *b, const long *axes, size_t count, size_t rank, bool *over);
 size_t split_axes(const builder *b, const value *x, const bool *over, size_t *kept, size_t *gone, size_t *stride,
                   size_t *dims);
+/* The result of such a reduction of x has the batch where it is then. */
+void put_split(builder *b, const value *x, const bool *over);
 /* The integers of input i, or of the attribute that held them in earlier versions: the number of
  * them, at most MAX_RANK; or at most so many. */
 size_t whole_list(const builder *b, size_t i, const char *before, long *list);

@@ -75,13 +75,13 @@ place_windows(const builder *b, windows *g, size_t i, const char *how, bool ceil
     g->out[i]--;
 }
 
-/* The batch is the first axis; or another along which each window has one entry, and none is left out. */
+/* The batch is the first axis, perhaps merged with others; or another along which each window has one entry, and none is left out. */
 static void
 check_batch_axis(const builder *b, const windows *g)
 {
   const value *x = &b->in[0];
   size_t i = x->at + SPATIAL - x->rank;
-  need(!is_batch(b, x) || (x->at != 1 && x->inner == 0), "the batch axis would be mixed");
+  need(!is_batch(b, x) || (x->at != 1 && (x->at == 0 || x->inner == 0)), "the batch axis would be mixed");
   need(!is_batch(b, x) || x->at == 0 || (g->width[i] == 1 && g->stride[i] == 1 && g->pad[i] + g->after[i] == 0),
        "the batch axis would be mixed");
 }
@@ -330,6 +330,7 @@ lower_global_maximum(builder *b)
   const value *x = &b->in[0];
   size_t dims[MAX_RANK];
   need(x->constant == NULL && x->rank > 2, "its input must be an activation of three axes or more");
+  need_rows(b, x);
   for (size_t i = 0; i < x->rank; i++)
     dims[i] = i < 2 ? x->dims[i] : 1;
   need(product(x->dims + 2, x->rank - 2) <= MAX_WINDOW, "a window of more than 4096 entries");

@@ -80,6 +80,7 @@ lower_extremum(builder *b)
   }
   if (x->excluded == NULL && count == 0 && (x->rank == 0 || whole_attribute(b, "noop_with_empty_axes", 0) != 0)) {
     put(b, NULL, x->step, x->map, x->rank, x->dims);
+    put_split(b, x, over);
     return;
   }
   mark_axes(b, axes, count, x->rank, over);
@@ -108,6 +109,7 @@ lower_extremum(builder *b)
   }
   b->out.excluded = some ? none : NULL;
   turn(b);
+  put_split(b, x, over);
 }
 
 /* Max, Min of n, which are laid beside one another: entries f of all are n f, n f + 1, ... Of one it is that. */

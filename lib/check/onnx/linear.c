@@ -275,8 +275,11 @@ lower_mean(builder *b)
   bool none = count == 0 && whole_attribute(b, "noop_with_empty_axes", 0) != 0;
   need(!square || (x->rank > 0 && !none), "squares of entries that are not added up");
   need(!logarithm || (x->rank > 0 && !none), "logarithms of entries that are not added up");
+  if (global)
+    need_rows(b, x);
   if (none) {
     put(b, NULL, x->step, x->map, x->rank, x->dims);
+    put_split(b, x, over);
     return;
   }
   mark_axes(b, axes, count, x->rank, over);
@@ -303,4 +306,5 @@ lower_mean(builder *b)
   value sums = b->out;
   if (root || logarithm)
     put_function(b, root ? F_ROOT : F_LOG, &sums);
+  put_split(b, &b->in[0], over);
 }

@@ -178,18 +178,12 @@ check_masks(const builder *b, unsigned traits)
   }
 }
 
-/* The batch may be on any axis of what some operators take, whose output has the same axes. */
-static bool
-keeps_batch(const builder *b, unsigned traits)
-{
-  return (traits & KEEPS_BATCH) != 0 && strcmp(b->op, "PRelu") != 0;
-}
-
-/* Or of others, which say where it is then. The rest have it first. */
+/* The batch may be on any axis of what some operators take, whose output has the same axes; or of others, which say where it
+ * is then. The rest have it first. */
 static void
 check_batch(const builder *b, unsigned traits)
 {
-  bool any = keeps_batch(b, traits) || (traits & PLACES_BATCH) != 0;
+  bool any = (traits & (KEEPS_BATCH | PLACES_BATCH)) != 0;
   for (size_t i = 0; i < b->node->n_in; i++)
     need(any || b->in[i].name == NULL || !is_batch(b, &b->in[i]) || (b->in[i].at == 0 && b->in[i].inner == 0),
          "an input has the batch on another axis than the first, or merged with others");
@@ -288,7 +282,7 @@ lower_form(builder *b, const operator_form *form)
   check_batch(b, traits);
   if (!lower_computed(b, traits))
     lower_plainly(b, form);
-  if (keeps_batch(b, traits)) {
+  if ((traits & KEEPS_BATCH) != 0) {
     b->out.at = b->in[0].at;
     b->out.inner = b->in[0].inner;
   }

@@ -194,6 +194,8 @@ lower_batch(builder *b)
   const value *x = &b->in[0];
   bool training = whole_attribute(b, "training_mode", 0) != 0;
   need(x->constant == NULL && x->rank > 1, "its input must be an activation of two axes or more");
+  need_rows(b, x);
+  need(!training || !is_batch(b, x) || x->inner == 0, "statistics of the minibatch, whose axis is merged with others");
   need(whole_attribute(b, "spatial", 1) == 1, "not for each channel");
   size_t n_out = b->node->n_out;
   need(n_out == 1 || n_out == (b->opset < 14 ? 5 : 3), "an unsupported number of outputs");
@@ -223,6 +225,7 @@ lower_groups(builder *b)
   const value *x = &b->in[0];
   bool instance = b->op[0] == 'I';
   need(x->constant == NULL && x->rank > (instance ? 2 : 1), "its input must be an activation of enough axes");
+  need_rows(b, x);
   size_t channels = x->dims[1], apart = product(x->dims + 2, x->rank - 2);
   long given = instance ? (long)channels : whole_attribute(b, "num_groups", 0);
   need(given > 0 && channels % (size_t)given == 0, "num_groups is no divisor of the channels");
@@ -276,6 +279,8 @@ give_statistics(builder *b, const value *x, size_t axis)
   put_function(b, F_RECIPROCAL, &root);
   root = b->out;
   root.name = "";
+  mean.at = root.at = x->at;
+  mean.inner = root.inner = x->inner;
   give_output(b, 1, mean);
   give_output(b, 2, root);
 }
@@ -285,7 +290,7 @@ lower_layer(builder *b)
 {
   const value *x = &b->in[0];
   size_t axis = axis_of(b, whole_attribute(b, "axis", -1), x->rank);
-  need(!is_batch(b, x) || axis > 0, "the batch axis would be mixed");
+  need(!is_batch(b, x) || axis > x->at, "the batch axis would be mixed");
   if (others_are_read(b))
     give_statistics(b, x, axis);
   add_normalization(b, x, product(x->dims + axis, x->rank - axis), false);
@@ -302,7 +307,7 @@ lower_root_mean(builder *b)
   size_t axis = axis_of(b, whole_attribute(b, "axis", -1), x->rank);
   size_t length = product(x->dims + axis, x->rank - axis), groups = x->count / length;
   rational *share = rationals(1), *epsilon = rationals(1);
-  need(!is_batch(b, x) || axis > 0, "the batch axis would be mixed");
+  need(!is_batch(b, x) || axis > x->at, "the batch axis would be mixed");
   mpq_set_ui(share, 1, length);
   real_attribute(b, "epsilon", epsilon, 1e-5f);
   need(mpq_sgn(epsilon) >= 0, "epsilon is below zero");

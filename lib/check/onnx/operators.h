@@ -27,7 +27,7 @@ enum {
   TAKES_EXCLUDED = 1 << 2,     /* or minus infinity, of activations; */
   TAKES_UNDEFINED = 1 << 3,    /* or NaN, of such */
   COMPARES = 1 << 4,           /* all these, where it compares */
-  KEEPS_BATCH = 1 << 5,        /* the batch may be on any axis, and is there in its output (but PRelu's) */
+  KEEPS_BATCH = 1 << 5,        /* the batch may be on any axis, and is there in its output */
   PLACES_BATCH = 1 << 6,       /* or on any, and it says where it is then */
   LIFTS_FIRST = 1 << 7,        /* of constants it makes an activation, its first input being one; */
   LIFTS_UNCOMPUTED = 1 << 8,   /* the same, but where it is computed; */

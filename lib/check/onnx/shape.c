@@ -142,7 +142,7 @@ lower_pad(builder *b)
     for (size_t side = 0; side < 2 && !zeros; side++)
       check_padded(b, mode, pads[side * count + i], dims[axis]);
     long size = (long)dims[axis] + pads[i] + pads[count + i];
-    need(size > 0 && (!is_batch(b, x) || axis > 0 || (pads[i] == 0 && pads[count + i] == 0)),
+    need(size > 0 && (!on_batch(b, x, axis) || (pads[i] == 0 && pads[count + i] == 0)),
          "the batch axis is padded, or nothing is left");
     before[axis] = pads[i];
     dims[axis] = (size_t)size;

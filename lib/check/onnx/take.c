@@ -278,6 +278,7 @@ lower_blocks(builder *b)
   bool deep = b->op[0] == 'S', last = strcmp(mode, "CRD") == 0;
   long given = whole_attribute(b, "blocksize", 0);
   need(last || strcmp(mode, "DCR") == 0, "mode is neither DCR nor CRD");
+  need_rows(b, x);
   need(x->rank == 4 && given > 0 && given <= INT32_MAX, "not four axes, or no size of blocks");
   size_t k = (size_t)given, squares = k * k;
   const size_t *d = x->dims;

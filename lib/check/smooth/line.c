@@ -391,7 +391,7 @@ lines_back(const jacobian *j, size_t s, size_t sample, rational *adjoint, const 
   RATIONAL(sum);
   for (size_t e = sample; e < entries(p, s) && (st->kind == NORMALIZE || st->log); e += p->net->apart) {
     INTERVAL(root);
-    if (e != line_entry(p, st, e, 0) || (st->log && c != NULL && c->degree[s][e] == 0)
+    if (e != line_entry(p, st, e, 0) || (c != NULL && c->degree[s][e] == 0)
         || !read_line(x, &sum, p, st, e, adjoint, unknown)
         || !(st->log ? mpq_sgn(&sum) == 0 : normalize_back(x, &sum, p, st, e)))
       continue;
