@@ -63,8 +63,9 @@ clarke_layer_count_ties(clarke_layer *layer, const clarke_question *q)
   for (size_t j = 0; r->ties[layer->step] != NULL && j < r->samples; j++)
     layer->ties += r->ties[layer->step][j];
   layer->zeros_known = s->kind == CLARKE_MAX && from != CLARKE_NONE && is_zero_to_its_kink(&q->g->steps[from]) && r->piece[from] != NULL;
-  for (size_t i = 0; layer->zeros_known && layer->ties > 0 && i < layer->neurons * r->samples; i++)
-    layer->ties_of_zeros += holds_zeros(s, r->piece[from], i / r->samples, i % r->samples, r->samples);
+  for (size_t i = 0; layer->zeros_known && layer->ties > 0 && i < layer->neurons; i++)
+    for (size_t j = 0; j < r->samples; j++)
+      layer->ties_of_zeros += holds_zeros(s, r->piece[from], i, j, r->samples);
   for (size_t k = 0; k < r->n_touches; k++) {
     layer->parted += r->touch[k].step == layer->step ? r->touch[k].parted : 0;
     if (is_counted(&r->touch[k], layer, q))

@@ -13,17 +13,12 @@ import sys
 
 
 def main():
-    arguments, limits = sys.argv[1:], []
+    arguments = sys.argv[1:]
     while arguments[0] in ("--memory", "--seconds"):
         name, value, *arguments = arguments
-        limits.append((resource.RLIMIT_AS, int(float(value) * 2**30)) if name == "--memory"
-                      else (resource.RLIMIT_CPU, int(value)))
-
-    def restrict():
-        for kind, limit in limits:
-            resource.setrlimit(kind, (limit, limit))
-
-    status = subprocess.run(arguments, stdout=subprocess.DEVNULL, preexec_fn=restrict).returncode
+        kind, limit = (resource.RLIMIT_AS, int(float(value) * 2**30)) if name == "--memory" else (resource.RLIMIT_CPU, int(value))
+        resource.setrlimit(kind, (limit, limit))  # the child has it, too; set in the child, before it begins, it would be time of the child's
+    status = subprocess.run(arguments, stdout=subprocess.DEVNULL).returncode
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     print(json.dumps({"status": status, "seconds": used.ru_utime + used.ru_stime,
                       "megabytes": used.ru_maxrss / 1024}))

@@ -34,18 +34,19 @@ typedef struct {
   const float *x;
   const uint32_t *winner;
   clarke_branch *piece, *number;
+  float *largest; /* the winners' numbers */
   bool frozen; /* is some parameter not trained? */
 } windows;
 
 CLARKE_WIDE static void
-meet_place(clarke_branch *restrict piece, clarke_branch *restrict number, const float *restrict x, const float *restrict all,
-           const uint32_t *restrict winner, clarke_branch place, size_t n)
+meet_place(clarke_branch *restrict piece, clarke_branch *restrict number, const float *restrict x, const float *restrict largest,
+           clarke_branch place, size_t n)
 {
   for (size_t j = 0; j < n; j++) {
-    const bool largest = x[j] == all[winner[j] * n + j];
+    const bool is_largest = x[j] == largest[j];
 
-    piece[j] = largest && number[j] == 0 ? place : piece[j];
-    number[j] = (clarke_branch)(number[j] + largest);
+    piece[j] = is_largest && number[j] == 0 ? place : piece[j];
+    number[j] = (clarke_branch)(number[j] + is_largest);
   }
 }
 
@@ -94,11 +95,13 @@ place_windows(windows *w, size_t f, clarke_error *err)
   bool told = true;
 
   memset(w->number, 0, n * sizeof *w->number);
+  for (size_t j = 0; j < n; j++)
+    w->largest[j] = w->x[w->winner[f * n + j] * n + j];
   for (size_t i = 0; i < width; i++) {
     const size_t from = w->step->in[0].map[f * width + i];
 
     if (from != CLARKE_NONE)
-      meet_place(piece, w->number, w->x + from * n, w->x, w->winner + f * n, (clarke_branch)i, n);
+      meet_place(piece, w->number, w->x + from * n, w->largest, (clarke_branch)i, n);
   }
   for (size_t j = 0; j < n; j++) {
     if (w->number[j] == 1)
@@ -134,14 +137,16 @@ place_all_windows(clarke_sieve *s, const clarke_step *step, const float *x, clar
 
   s->open = s->open || step->in[0].map == NULL || step->width > INT16_MAX || any_empty(w.winner, rows * s->n);
   w.number = malloc((s->n + 1) * sizeof *w.number);
+  w.largest = malloc((s->n + 1) * sizeof *w.largest);
   s->c->winner[i] = malloc((rows * s->n + 1) * sizeof **s->c->winner);
-  if (w.number == NULL || s->c->winner[i] == NULL)
+  if (w.number == NULL || w.largest == NULL || s->c->winner[i] == NULL)
     status = clarke_no_memory(err);
   else
     memcpy(s->c->winner[i], w.winner, rows * s->n * sizeof **s->c->winner);
   for (size_t f = 0; f < rows && status == CLARKE_OK && !s->open; f++)
     status = place_windows(&w, f, err);
   free(w.number);
+  free(w.largest);
   return status;
 }
 

@@ -10,11 +10,39 @@ slack(double bound, double a, double b)
   return clarke_up_by(bound, 8) + clarke_taken(2, fabs(a) + fabs(b)) + 4 * DBL_MIN;
 }
 
-/* The distance d, which is off by no more than `off`. */
-static void
-take(clarke_margin *m, double d, double off, size_t i)
+/* Columns at a time. */
+#define BLOCK 64
+
+/* A row of arguments, or of windows, by column: the smallest bounds of distances, INFINITY where there is none, and the largest size. */
+typedef struct {
+  double least[BLOCK], most[BLOCK], size[BLOCK];
+} row;
+
+/* Arguments' distances from a kink. A NULL piece: it is open where the distance is within its bound. */
+CLARKE_WIDE static void
+measure_arguments(row *restrict r, double kink, const double *restrict x, const double *restrict bound,
+                  const clarke_branch *restrict piece, size_t n)
 {
-  clarke_margin_take(m, clarke_down_by(d - off, 2) - CLARKE_TINY, clarke_up_over(d + off, 2, CLARKE_TINY), i);
+  for (size_t j = 0; j < n; j++) {
+    const double d = fabs(x[j] - kink), off = slack(bound[j], x[j], kink);
+    const bool open = piece != NULL ? piece[j] == CLARKE_OPEN : !(d > bound[j]);
+
+    r->least[j] = open ? INFINITY : clarke_down_by(d - off, 2) - CLARKE_TINY;
+    r->most[j] = open ? INFINITY : clarke_up_over(d + off, 2, CLARKE_TINY);
+    r->size[j] = clarke_up_by(fabs(x[j]) + off, 2);
+  }
+}
+
+/* What is in the row goes into the columns' margins. kinked: distances, too; kink: no less than its size. */
+static void
+take_row(clarke_margin *m, const row *r, bool kinked, double kink, size_t i, size_t n)
+{
+  for (size_t j = 0; j < n; j++) {
+    clarke_margin_hold(&m[j], r->size[j]);
+    clarke_margin_hold(&m[j], kink);
+    if (kinked)
+      clarke_margin_take(&m[j], r->least[j], r->most[j], i);
+  }
 }
 
 void
@@ -24,29 +52,17 @@ clarke_measure_arguments(clarke_filter *f, const clarke_step *s, const double *k
   clarke_margin *m = f->margin != NULL ? f->margin[f->step] : NULL;
   const bool kinked = m != NULL && !smooth && clarke_margin_bends(f->g, s, i);
 
-  for (size_t k = 0; m != NULL && k < s->pieces.n_kinks; k++) {
-    const double kink = kinks[k];
+  for (size_t k = 0; m != NULL && k < s->pieces.n_kinks; k++)
+    for (size_t from = 0; from < f->n; from += BLOCK) {
+      const size_t n = f->n - from < BLOCK ? f->n - from : BLOCK;
+      row r;
 
-    for (size_t j = 0; j < f->n; j++) {
-      const double d = fabs(x[j] - kink), off = slack(f->bound[j], x[j], kink);
-
-      clarke_margin_hold(&m[j], clarke_up_by(fabs(x[j]) + off, 2));
-      clarke_margin_hold(&m[j], clarke_up_by(fabs(kink), 2));
-      if (kinked && (piece != NULL ? piece[j] != CLARKE_OPEN : d > f->bound[j]))
-        take(&m[j], d, off, i);
+      measure_arguments(&r, kinks[k], x + from, f->bound + from, piece != NULL ? piece + from : NULL, n);
+      take_row(m + from, &r, kinked, clarke_up_by(fabs(kinks[k]), 2), i, n);
     }
-  }
 }
 
-/* Columns at a time. */
-#define BLOCK 64
-
-/* A row of windows, by column: the smallest bounds of distances, INFINITY where there is none, and the largest size. */
-typedef struct {
-  double least[BLOCK], most[BLOCK], size[BLOCK];
-} row;
-
-/* The windows' largest entries less an entry of theirs each. What clarke_margin_hold and take would find of one entry after another, but
+/* The windows' largest entries less an entry of theirs each. What clarke_margin_hold and _take would find of one entry after another, but
  * without branches: all entries of a row are one feature's. */
 CLARKE_WIDE static void
 measure_entry(row *restrict r, const double *restrict y, const double *restrict in, const double *restrict bound,
