@@ -1,7 +1,8 @@
 /* ReduceMax, ReduceMin: the largest or smallest entry over axes. Max, Min: of the inputs, entry by entry. A minimum is minus the
  * maximum of what is negated. A file does not say which function of a framework it was, and these differ at ties: where they do no
  * rule is known. `Maximum` and `Minimum` are the names that Max and Min of files have in profiles: Max and Min are the reductions
- * of programs. */
+ * of programs. Of the domain clarke, SharedMax and SharedMin are ReduceMax and ReduceMin, SharedMaximum and SharedMinimum Max and Min,
+ * of functions of which it is known that equal entries share the derivative. */
 #include "op/axes.h"
 #include "op/broadcast.h"
 #include "op/floats.h"
@@ -171,12 +172,12 @@ static clarke_status
 lower_operands(clarke_lowering *low, clarke_error *err)
 {
   size_t dims[CLARKE_MAX_WHOLE], rank, count = 1, *from[CLARKE_MAX_SORTED], value, *map;
-  const bool least = is_minimum(low);
+  const bool least = is_minimum(low), shared = low->op->domain != NULL;
   clarke_batch_axis batch;
   clarke_status status;
 
   if (low->n_in == 2 && clarke_lower_of_integers(low))
-    return clarke_lower_integers_computed(low, err);
+    return shared ? clarke_lower_fail(low, err, "integers; expected floats") : clarke_lower_integers_computed(low, err);
   if (low->n_in == 1) {
     status = clarke_lower_activation(low, 0, err);
     return status == CLARKE_OK ? clarke_lower_copy(low, err) : status;
@@ -188,7 +189,7 @@ lower_operands(clarke_lowering *low, clarke_error *err)
     return status;
   for (size_t a = 0; a < rank; a++)
     count *= dims[a];
-  low->op = clarke_operator_find(least ? "Minimum" : "Maximum");
+  low->op = clarke_operator_find(shared ? (least ? "SharedMin" : "SharedMax") : least ? "Minimum" : "Maximum");
   value = add_rows(low, count, from, err);
   map = value != CLARKE_NONE ? add_maxima(low, value, low->n_in, rank, dims, err) : NULL;
   if (map == NULL)
@@ -199,8 +200,10 @@ lower_operands(clarke_lowering *low, clarke_error *err)
   return finish(low, err);
 }
 
-#define REDUCTION_FORMS {{7, 1, 1, 1, "axes:I keepdims:b"}, {18, 1, 2, 1, "keepdims:b noop_with_empty_axes:b"}}
+#define AXES_FORM {18, 1, 2, 1, "keepdims:b noop_with_empty_axes:b"}
+#define REDUCTION_FORMS {{7, 1, 1, 1, "axes:I keepdims:b"}, AXES_FORM}
 #define OPERAND_FORMS {{8, 1, MOST_INPUTS, 1, NULL}}
+#define SHARED_TIES .order = true, .tie = {[CLARKE_PYTORCH_2_13] = "mean"}
 
 const clarke_op clarke_ops_maximum[] = {
   {.name = "ReduceMax", .forms = REDUCTION_FORMS, .lower = lower_reduced, .batch = CLARKE_BATCH_ANY, .takes_odd = true, .order = true,
@@ -221,5 +224,11 @@ const clarke_op clarke_ops_maximum[] = {
    .hint = "it is Min of a file; torch.minimum and jax.numpy.minimum have mean, torch.clamp with a tensor (mean from PyTorch 2.14 on) and "
            "tf.minimum first",
    .tie = {[CLARKE_PYTORCH_2_14] = "mean"}},
+  {.name = "SharedMax", .domain = CLARKE_DOMAIN, .forms = {AXES_FORM}, .lower = lower_reduced, .batch = CLARKE_BATCH_ANY, .takes_odd = true,
+   SHARED_TIES},
+  {.name = "SharedMin", .domain = CLARKE_DOMAIN, .forms = {AXES_FORM}, .lower = lower_reduced, .batch = CLARKE_BATCH_ANY, .takes_odd = true,
+   SHARED_TIES},
+  {.name = "SharedMaximum", .domain = CLARKE_DOMAIN, .forms = {{18, 1, MOST_INPUTS, 1, NULL}}, .lower = lower_operands, .batch = CLARKE_BATCH_ANY},
+  {.name = "SharedMinimum", .domain = CLARKE_DOMAIN, .forms = {{18, 1, MOST_INPUTS, 1, NULL}}, .lower = lower_operands, .batch = CLARKE_BATCH_ANY},
   {.name = NULL},
 };

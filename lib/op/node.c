@@ -11,7 +11,7 @@
 static bool
 takes_marked(const char *op)
 {
-  static const char all[] = " Softmax Cast CastLike Identity Pad Add ReduceMax Where Equal Less LessOrEqual Greater GreaterOrEqual ";
+  static const char all[] = " Softmax Cast CastLike Identity Pad Add ReduceMax SharedMax Where Equal Less LessOrEqual Greater GreaterOrEqual ";
   char name[66];
 
   snprintf(name, sizeof name, " %.63s ", op);

@@ -372,6 +372,12 @@ keep_known(clarke_audit_session *s, const char *why)
   return CLARKE_OK;
 }
 
+bool
+clarke_audit_touches_known(const clarke_audit_session *s)
+{
+  return s->replayed && s->replay.open == 0;
+}
+
 size_t
 clarke_audit_asked(const clarke_audit_session *s)
 {

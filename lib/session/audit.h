@@ -104,6 +104,9 @@ clarke_status clarke_audit_session_read(clarke_audit_session *s, const clarke_au
  * error: s->stopped tells, the verdict is undecided unless it was proved before, and what was found is there. */
 clarke_status clarke_audit_session_ask(clarke_audit_session *s, const clarke_audit_request *r, clarke_error *err);
 
+/* Is of every argument known whether it is at a kink, and of every window whether it is tied? */
+bool clarke_audit_touches_known(const clarke_audit_session *s);
+
 /* How many arguments of kinks and windows an answered session has; and how many are known to be at no kink, and not tied. */
 size_t clarke_audit_asked(const clarke_audit_session *s);
 size_t clarke_audit_decided(const clarke_audit_session *s);

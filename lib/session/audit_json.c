@@ -18,19 +18,39 @@ blocks_json(const clarke_block_counts *c)
                                (json_int_t)c->empty, "undecided", (json_int_t)c->open);
 }
 
+/* Null where it is not known. */
+static json_t *
+count_json(size_t n, bool known)
+{
+  return known ? json_integer((json_int_t)n) : json_null();
+}
+
 /* How many windows of a layer with tied ones hold only zeros; null where it is not known. NULL, which leaves it out, for
  * other layers. */
 static json_t *
-ties_of_zeros_json(const clarke_layer *l)
+ties_of_zeros_json(const clarke_layer *l, bool known)
 {
-  return l->ties == 0 ? NULL : l->zeros_known ? json_integer((json_int_t)l->ties_of_zeros) : json_null();
+  return known && l->ties == 0 ? NULL : count_json(l->ties_of_zeros, known && l->zeros_known);
+}
+
+static json_t *
+parted_json(const clarke_layer *l, bool known)
+{
+  return known && l->parted == 0 ? NULL : count_json(l->parted, known);
+}
+
+/* Are the touches of all layers known, and which of them move? Not where work was stopped before that. */
+static bool
+touches_are_judged(const clarke_audit_session *s)
+{
+  return clarke_audit_touches_known(s) && s->audit.theorem[0].name != NULL;
 }
 
 /* Is it known of a layer's windows which of their entries are the largest? */
 static bool
 ties_are_known(const clarke_layer *l, const clarke_audit_session *s)
 {
-  return s->graph.steps[l->step].kind != CLARKE_MAX || (s->replayed && s->replay.open == 0);
+  return s->graph.steps[l->step].kind != CLARKE_MAX || clarke_audit_touches_known(s);
 }
 
 /* Windows with several functions where S_j less T_j is not empty. Null where it is not known; NULL, which leaves it out, of others. */
@@ -45,20 +65,21 @@ layer_json(const clarke_layer *l, const clarke_audit_session *s)
 {
   const clarke_graph *g = &s->graph;
   const clarke_step *step = &g->steps[l->step];
-  const bool all = ties_are_known(l, s);
+  const bool all = ties_are_known(l, s), judged = touches_are_judged(s), pools = step->kind == CLARKE_MAX;
+  const bool known = s->replayed && clarke_replay_knows(&s->replay, l->step);
 
-  return json_pack("{s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:o*, s:o*, s:o*, s:o*, s:o, s:I, s:{s:I, s:I, s:o, s:b, s:o, s:o}}",
+  return json_pack("{s:o, s:s, s:I, s:o, s:o, s:o, s:o, s:o*, s:o*, s:o*, s:o*, s:o, s:I, s:{s:o, s:I, s:o, s:b, s:o, s:o}}",
                    "name", clarke_json_text(step->name), "op", step->op->name, "neurons",
-                   (json_int_t)l->neurons, "touched", (json_int_t)l->touched, "moving",
-                   (json_int_t)l->moving, "ties", (json_int_t)l->ties, "nontrivial_ties",
-                   (json_int_t)(step->kind == CLARKE_MAX ? l->touched : 0),
-                   "ties_of_zeros", ties_of_zeros_json(l), "parted", l->parted > 0 ? json_integer((json_int_t)l->parted) : NULL,
+                   (json_int_t)l->neurons, "touched", count_json(l->touched, known), "moving",
+                   count_json(l->moving, judged), "ties", count_json(l->ties, known || !pools), "nontrivial_ties",
+                   count_json(pools ? l->touched : 0, known || !pools),
+                   "ties_of_zeros", ties_of_zeros_json(l, known || !pools), "parted", parted_json(l, known || !pools),
                    "s_less_t", tie_counts_json(l, &l->by_derivative, all, l->by_derivative_known),
                    "s_less_t_by_identity", tie_counts_json(l, &l->by_identity, all, true),
                    "rank", l->rank_known ? json_integer((json_int_t)l->rank) : json_null(),
                    "columns", (json_int_t)l->columns, "system", "constraints",
-                   (json_int_t)l->constraints, "variables", (json_int_t)l->variables, "feasible",
-                   answer_json(l->moving == 0 ? CLARKE_YES : l->feasible), "closed_form",
+                   count_json(l->constraints, judged), "variables", (json_int_t)l->variables, "feasible",
+                   answer_json(!judged ? CLARKE_UNKNOWN : l->moving == 0 ? CLARKE_YES : l->feasible), "closed_form",
                    l->two_kinks, "blocks", blocks_json(&l->blocks), "pool",
                    l->pool == CLARKE_NONE ? json_null() : clarke_json_text(g->steps[l->pool].name));
 }
@@ -200,15 +221,15 @@ clarke_audit_json(const clarke_audit_session *s)
     clarke_json_append(&layers, layer_json(&a->layer[i], s));
   for (size_t i = 0; i < CLARKE_THEOREMS && a->theorem[i].name != NULL; i++)
     clarke_json_append(&theorems, theorem_json(&a->theorem[i]));
-  j = json_pack("{s:s, s:o, s:o, s:s, s:s, s:{s:o, s:s}, s:I, s:I, s:o, s:I, s:o, s:o, s:o, s:o}",
+  j = json_pack("{s:s, s:o, s:o, s:s, s:s, s:{s:o, s:s}, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}",
                 "verdict", clarke_verdict_name(a->verdict), "why", clarke_json_text(a->why), "profile",
                 clarke_json_text(s->profile.name), "semantics", "real", "loss_kind",
                 clarke_loss_name(s->loss.kind), "model", "name",
                 clarke_json_text(s->graph.file), "sha256", s->model.sha256, "batch",
                 (json_int_t)s->x->dims[0], "parameters",
                 (json_int_t)clarke_graph_wrt_count(&s->graph), "touched",
-                s->replayed ? json_integer((json_int_t)s->replay.n_touches) : json_null(), "flat",
-                (json_int_t)a->flat, "layers", layers,
+                count_json(s->replay.n_touches, clarke_audit_touches_known(s)), "flat",
+                count_json(a->flat, touches_are_judged(s)), "layers", layers,
                 "theorems", theorems, "zone", zone_json(s), "nearest",
                 nearest_json(s));
   if (j != NULL && s->output != NULL)

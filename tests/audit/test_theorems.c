@@ -852,6 +852,7 @@ START_TEST(theorems_on_what_is_touched_are_open_where_that_is)
   ask(&a, "out");
   ck_assert_uint_eq(a.replay.n_touches, 0);
   ck_assert_uint_gt(a.replay.open, 0);
+  ck_assert(!clarke_replay_knows(&a.replay, layer(&a, "/out")->step));
   verdict_is(&a, CLARKE_UNDECIDED);
   applies(&a, "Theorem 1", CLARKE_YES, theorem_1_holds);
   applies(&a, "Theorem 5", CLARKE_UNKNOWN, "some arguments could not be told from their kinks");

@@ -260,6 +260,76 @@ START_TEST(a_constant_line_is_zero)
 }
 END_TEST
 
+/* Steps by hand, and what is prepared of them: of a row of equal factors whether they are machine words, the digits that they have, a norm and
+ * what they are off by. With few bits those of 8 terms and more have a sum below 2^61. */
+static const struct {
+  size_t width;
+  long above;
+  unsigned long below;
+  bool few, words;
+  unsigned long shift;
+} prepared[] = {
+  {8, 1, 3, true, true, 57}, {8, -1, 7, true, true, 58}, {8, 5, 3, true, true, 55}, {8, 1, 1, true, true, 0}, {15, 1, 3, true, true, 57},
+  {16, 1, 3, true, true, 56}, {7, 1, 3, true, false, 112}, {8, 1, 3, false, false, 112}, {8, -3, 4, false, true, 2}, {8, -3, 4, true, true, 2},
+  {8, 1L << 54, 1, true, true, 0}, {8, 1L << 56, 1, true, true, 0}, {8, 1L << 57, 1, true, false, 0}, {8, 1L << 60, 3, true, false, 112}, {8, 0, 1, true, true, 0},
+};
+
+START_TEST(factors_are_as_fine_as_words_hold)
+{
+  rational *by = rationals(1), *sum = rationals(1), *off = rationals(1);
+  world w;
+  world_begin(&w, 1, &plus_one);
+  mpq_set_si(by, prepared[_i].above, prepared[_i].below);
+  mpq_canonicalize(by);
+  step *st = world_add(&w, LINEAR, 2, prepared[_i].width);
+  for (size_t i = 0; i < st->n_factors; i++)
+    st->factors[i].coef = by;
+  for (int turn = 0; turn < 2; turn++) { /* nothing of what was prepared before is left */
+    near_prepare(&w.net, 112, prepared[_i].few);
+    ck_assert((st->words != NULL) == prepared[_i].words && (st->m == NULL) == prepared[_i].words);
+    ck_assert_uint_eq(st->shift, prepared[_i].shift);
+    for (size_t i = 0; i < st->n_factors; i++) {
+      if (prepared[_i].words)
+        mpq_set_si(off, st->words[i], 1);
+      else
+        mpq_set_z(off, &st->m[i]);
+      mpq_abs(sum, off);
+      mpz_mul_ui(mpq_numref(sum), mpq_numref(sum), prepared[_i].width);
+      ck_assert(mpz_cmp(mpq_numref(sum), &st->norm) == 0);
+      mpq_div_2exp(off, off, st->shift);
+      mpq_sub(off, by, off);
+      mpq_mul_2exp(off, off, st->shift);
+      ck_assert(mpq_sgn(off) >= 0 && mpq_cmp_si(off, 1, 1) < 0);
+      ck_assert(mpz_cmp_ui(&st->slack, mpq_sgn(off) != 0) == 0);
+    }
+  }
+}
+END_TEST
+
+/* No slope of a step of pieces is steeper than its norm, be it below 0, of the last piece or a weight of the last row. */
+START_TEST(no_slope_is_steeper_than_the_norm)
+{
+  static const long sevenths[][6] = {{-5, 0, 0, 0, 0, 1}, {5, 0, 0, 0, 0, 1}, {0, -15, 0, 0, 0, 3}, {0, 0, 36, 0, 0, 6}, {0, 0, 0, -9, 0, 2},
+                                     {0, 0, 0, 0, 36, 6}, {-8, 7, 7, 0, -22, 4}, {7, -7, 0, 7, -7, 1}};
+  const long *of = sevenths[_i];
+  world w;
+  world_begin(&w, 1, &plus_one);
+  step *st = world_add(&w, PIECEWISE, 3, 1);
+  for (size_t i = 0; i < 3; i++) {
+    mpq_set_si(&st->piece[i][1], of[i], 7);
+    mpq_canonicalize(&st->piece[i][1]);
+  }
+  for (size_t i = 0; i < 2; i++) { /* the first feature has none */
+    mpq_set_si(&w.w[1].value[i], of[3 + i], 7);
+    mpq_canonicalize(&w.w[1].value[i]);
+    st->factors[1 + i] = (factor){&plus_one, &w.w[1], i};
+  }
+  near_prepare(&w.net, 112, true);
+  near_prepare(&w.net, 112, true);
+  ck_assert(mpz_cmp_si(&st->norm, of[5]) == 0);
+}
+END_TEST
+
 /* Five sums of (2^40 + 1) a - 2^40 b, a and b being 1/3: bounds grow to 2^205 units. So with 192 bits the kink behind them stays open; with
  * more it does not, and nothing is evaluated exactly. What lies on a kink and is fine is evaluated at once. */
 START_TEST(bits_are_added_until_pieces_are_decided)
@@ -516,6 +586,8 @@ main(void)
   tcase_add_loop_test(t, lines_move_nearly_as_much_as_is_said, 0, 2);
   tcase_add_loop_test(t, shares_move_nearly_as_much_as_is_said, 0, 2);
   tcase_add_loop_test(t, a_constant_line_is_zero, 0, 3);
+  tcase_add_loop_test(t, factors_are_as_fine_as_words_hold, 0, (int)(sizeof prepared / sizeof *prepared));
+  tcase_add_loop_test(t, no_slope_is_steeper_than_the_norm, 0, 8);
   tcase_add_loop_test(t, bits_are_added_until_pieces_are_decided, 0, 2);
   tcase_add_test(t, doubles_place_what_nearly_cancels);
   tcase_add_test(t, a_weight_is_the_slope_below_zero);

@@ -571,6 +571,16 @@ reads(step *st, size_t f, const source *x)
   memcpy(&st->sources[f * st->width], x, st->width * sizeof *x);
 }
 
+/* A step's places in a row, by source. */
+static step *
+add_reading(world *w, kind k, size_t n, size_t width, const source *x)
+{
+  step *st = add(w, k, n, width);
+
+  memcpy(st->sources, x, n * width * sizeof *x);
+  return st;
+}
+
 #define NO {PADDING, 0}
 
 /* Step 1: w0 x0, c x0, x0, w0 x1 = 0, w0, nothing, w0 x0 + w1 x2, w0 - w0, c. All of w is 3/4, c is 2. */
@@ -840,6 +850,23 @@ START_TEST(windows_have_degrees)
 }
 END_TEST
 
+/* Two options of one derivative, of which the first is the step's first entry. */
+START_TEST(options_are_alike)
+{
+  const double x = 2;
+  world w;
+
+  begin(&w, 1, &x);
+  add(&w, LINEAR, 1, 1)->factors[0].w = &w.w[0];
+  step *st = add_reading(&w, LINEAR, 2, 2, (const source[]){{1, 0}, NO, {1, 0}, {1, 0}});
+  st->factors[0].coef = number(2);
+  add_reading(&w, WINDOW, 1, 2, (const source[]){{2, 0}, {2, 1}});
+  const cell c = settled(&w, NULL, true);
+  ck_assert(w.p.n_touched == 1 && c.flat[0]);
+  expect_degrees(&w, &c, 3, (const uint8_t[]){1});
+}
+END_TEST
+
 /* ---- Identities */
 
 #define ALONE (-1) /* a function that no other entry is */
@@ -864,16 +891,6 @@ expect_numbers(const world *w, const int (*wanted)[MOST_ENTRIES])
       ck_assert_msg(one_identity(&w->p, s, e, s2, e2) == one, "step %zu, entry %zu; step %zu, entry %zu", s, e, s2, e2);
     }
   }
-}
-
-/* A step's places in a row, by source. */
-static step *
-add_reading(world *w, kind k, size_t n, size_t width, const source *x)
-{
-  step *st = add(w, k, n, width);
-
-  memcpy(st->sources, x, n * width * sizeof *x);
-  return st;
 }
 
 /* Step 1 is of weights w0, w1, ... and inputs 2, 1, 3, 0. */
@@ -1053,6 +1070,45 @@ START_TEST(numbers_do_not_meet)
   }
   point_evaluate(&w.p);
   expect_numbers(&w, wanted);
+}
+END_TEST
+
+/* Lines of two functions in turn, twice: of shares they are the same, and normalized where they are not long, and not of all samples. */
+static const struct {
+  kind of;
+  size_t length;
+  bool couples, same;
+} line_pairs[] = {
+  {SOFTMAX, 3, false, true}, {SOFTMAX, 1025, false, true}, {NORMALIZE, 3, false, true}, {NORMALIZE, 1024, false, true},
+  {NORMALIZE, 1025, false, false}, {NORMALIZE, 1, true, false},
+};
+
+START_TEST(long_lines_are_not_compared)
+{
+  const size_t n = line_pairs[_i].length;
+  const bool couples = line_pairs[_i].couples;
+  world w;
+
+  begin(&w, couples ? 2 : 1, (const double[]){1, 2});
+  w.net.steps[0].n = 1;
+  w.net.batch = couples ? 2 : 1;
+  for (size_t f = 0; f < 2; f++)
+    mpq_set_ui(&w.w[0].value[f], 2 + 3 * f, 1);
+  step *st = add_reading(&w, LINEAR, 2, 1, (const source[]){{0, 0}, {0, 0}});
+  for (size_t f = 0; f < 2; f++)
+    st->factors[f] = (factor){&plus_one, &w.w[0], f};
+  st = add(&w, line_pairs[_i].of, 2 * n, 1);
+  for (size_t i = 0; i < 2 * n; i++)
+    st->sources[i] = (source){1, i % n % 2};
+  st->length = n;
+  st->stride = 1;
+  st->couples = couples;
+  mpq_set_ui(&st->at[0], 1, 1);
+  point_evaluate(&w.p);
+  const size_t batch = w.net.batch;
+  ck_assert(one_identity(&w.p, 2, 0, 2, n * batch) == line_pairs[_i].same);
+  ck_assert(n == 1 || !one_identity(&w.p, 2, 0, 2, batch));
+  ck_assert(n < 3 || one_identity(&w.p, 2, 0, 2, 2 * batch));
 }
 END_TEST
 
@@ -2127,6 +2183,8 @@ main(void)
   tcase_add_test(tests, numbers_begin_apart);
   tcase_add_test(tests, samples_apart_are_not_compared);
   tcase_add_test(tests, numbers_have_an_end);
+  tcase_add_loop_test(tests, long_lines_are_not_compared, 0, (int)(sizeof line_pairs / sizeof *line_pairs));
+  tcase_add_test(tests, options_are_alike);
   tcase_add_test(tests, a_root_is_no_obstacle);
   tcase_add_loop_test(tests, windows_have_degrees, 0, (int)(sizeof ties / sizeof *ties));
   tcase_add_loop_test(tests, rows_have_entries, 0, (int)(sizeof rows / sizeof *rows));

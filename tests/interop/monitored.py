@@ -76,6 +76,36 @@ def watched(folder):
     expect(sorted(os.listdir(folder)) == ["steps.jsonl", "summary.json"], f"no step is left: {os.listdir(folder)}")
 
 
+class Open(Net):
+    """sigmoid(a) + sigmoid(-a) - 1 is 0, which enclosures do not tell: so what is touched is not known."""
+
+    def forward(self, x):
+        a = self.first(x)
+        return self.last(torch.relu(torch.sigmoid(a) + torch.sigmoid(-a) - 1)) + self.w * ONE
+
+
+def not_known(folder):
+    """It is null, not 0: in the monitor's line, in that of audit --run, and in the audit; no sum counts it."""
+    model, run, path = Open(), os.path.join(folder, "run"), os.path.join(folder, "steps.jsonl")
+    watch = clarke.monitor(model, os.path.join(folder, "watch"))
+    train(watch, model, 1)
+    said = watch.close()
+    model.zero_grad()
+    with clarke.record(run, model):
+        nn.functional.cross_entropy(model(X), Y).backward()
+    text = subprocess.run([CLARKE, "audit", "--run", run, "--lines", path], capture_output=True, text=True).stdout
+    for line in lines(os.path.join(folder, "watch")) + lines(folder)[1:]:
+        [layer] = line["layers"]
+        expect(line["verdict"] == "undecided" and line["touched"] is None and layer["touched"] is None, f"not known: {line}")
+    for summed in said, clarke.summary(path):
+        [layer] = summed["layers"].values()
+        expect((summed["steps_touched"], summed["steps_not_known"], layer["touched"], layer["steps_not_known"]) == (0, 1, 0, 1), f"{summed}")
+    told = "No kink is known to be touched in any of them. Which kinks are touched is not known of 1 step."
+    expect(told in text and told in said["summary"]["answer"] and "of 1 step more it is not known what is touched or tied" in text, f"{text}{said}")
+    answer = clarke.audit(run)
+    expect(answer.touched is None and answer.report["touched"] is None, f"{answer.touched}")
+
+
 class Straight(Net):
     """AD takes a rounding for the identity."""
 
@@ -354,6 +384,7 @@ def served(folder):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         watched(os.path.join(folder, "a"))
+        not_known(tempfile.mkdtemp(dir=folder))
         afterwards(tempfile.mkdtemp(dir=folder))
         goes_on(os.path.join(folder, "a"))
         training_goes_on(os.path.join(folder, "b"))

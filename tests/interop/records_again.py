@@ -604,16 +604,6 @@ def optimizer_in_block(record):
 
 
 @honest
-def one_memory(record):
-    """Parameters that share theirs, and one whose entries do."""
-    model = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 4))
-    model[2].weight = nn.Parameter(model[0].weight.data)
-    model[2].bias = nn.Parameter(torch.ones(1).expand(4))
-    with record(model):
-        entropy(model)
-
-
-@honest
 def parametrized(record):
     model = Net()
     nn.utils.parametrizations.weight_norm(model.first)

@@ -263,7 +263,114 @@ def strided_parameter(step):
     plain(step, model)
 
 
+@attack("requires a gradient was changed in the block")
+def frozen_after_use(step):
+    model = Net()
+    with step.record(model):
+        loss = F.cross_entropy(model(X), Y)
+        model.first.requires_grad_(False)
+        loss.backward()
+        step.end()
+
+
+@attack("requires a gradient was changed in the block")
+def frozen_in_the_block(step):
+    model = Net()
+    with step.record(model):
+        model.last.requires_grad_(False)
+        F.cross_entropy(model(X), Y).backward()
+        step.end()
+
+
+@attack("no shape yet")
+def lazy(step):
+    model = nn.Sequential(nn.LazyLinear(3))
+    step.recorded = clarke.record(step.run, model, **step.extra)
+    with step.recorded:
+        F.cross_entropy(model(X), Y).backward()
+
+
+@attack()
+def numbers_of_float64(step):
+    """Python's own, which are no float32: each in the type of what is computed."""
+    model = Net(lambda h: F.threshold(h, 0.1, 0.3) + h.masked_fill(h > 0.2, 0.7) + torch.xlogy(h, 0.3) + torch.where(h > 0.1, h, 0.9)).double()
+    plain(step, model, x=X.double())
+
+
+@attack()
+def of_no_entries(step):
+    """Places that no entry is at, and what is computed of these."""
+    def between(h):
+        none = h[h > 1000]
+        return h.relu() + none.relu().sum() / max(1, len(none)) + h[:0].sum()
+    plain(step, Net(between))
+
+
+@attack("a mean of no entries")
+def mean_of_no_entries(step):
+    plain(step, Net(lambda h: h + h[:0].mean().nan_to_num()))
+
+
+@attack("in the memory of first.bias")
+def memory_of_another(step):
+    """A ReLU of one less that of the other is neither's alone: what is wrong of both together is right of each."""
+    model = Net()
+    model.other = nn.Parameter(model.first.bias.data)
+    model.between = lambda h: (h + model.first.bias).relu() - (-model.other).relu()
+    plain(step, model)
+
+
+@attack("in the memory of first.bias")
+def memory_of_a_part(step):
+    model = Net()
+    model.first.bias = nn.Parameter(model.first.weight.detach()[:, 1])
+    plain(step, model)
+
+
+@attack()
+def memory_of_a_whole(step):
+    """Parts of one tensor that share no entry, as flattened weights are."""
+    model, whole = Net(), torch.linspace(-1, 1, 25)
+    model.first.weight, model.first.bias = nn.Parameter(whole[5:].view(5, 4)), nn.Parameter(whole[:5])
+    plain(step, model)
+
+
+@attack("in the memory of each other")
+def expanded_parameter(step):
+    model = Net()
+    model.first.bias = nn.Parameter(torch.tensor(0.5).expand(5))
+    plain(step, model)
+
+
 # ---- Numbers behind autograd's back
+
+
+@attack("behind autograd's back")
+def copied_in_the_block(step):
+    """Outside of a module's call, which nobody runs again."""
+    model = Net()
+    with step.record(model):
+        teacher = copy.deepcopy(model.last).weight.detach()
+        F.cross_entropy(model(X) * teacher.sum(), Y).backward()
+        step.end()
+
+
+@attack("behind autograd's back")
+def parameter_made_in_the_block(step):
+    model = Net()
+    with step.record(model):
+        made = nn.Parameter(model.last.bias * 2)
+        F.cross_entropy(model(X) * made.detach(), Y).backward()
+        step.end()
+
+
+@attack()
+def another_made_in_the_block(step):
+    model = Net()
+    with step.record(model):
+        made = nn.Parameter(torch.ones(3) / 2)
+        F.cross_entropy(model(X) * made.detach(), Y).backward()
+        step.end()
 
 
 @attack(told="surrogates")
@@ -877,15 +984,15 @@ def tied(step):
     plain(step, model)
 
 
-@attack()
+@attack("in the memory of 0.weight")
 def parameters_of_one_memory(step):
-    """To autograd they are two."""
+    """To autograd they are two, which a step moves together."""
     model = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 4))
     model[2].weight = nn.Parameter(model[0].weight.data)
     plain(step, model)
 
 
-@attack("requires a gradient and is no parameter")
+@attack("behind autograd's back")
 def parameters_of_other_leaves(step):
     model = Net()
     other = {n: p.detach().requires_grad_() for n, p in model.named_parameters()}

@@ -191,6 +191,8 @@ FUNCTIONS = {
     "the larger by Python, aside": (torch.tensor([0.0, 1.0]), lambda t: max(t[0] * 1, t[1] * 1), "in-bouligand"),
     "a scripted branch": (ZERO, torch.jit.script(scripted), JUMP),
     "one of two by its number": (ZERO, lambda t: (lambda a, b: a if a.item() >= 0 else b)(t * 1, -t), READ),
+    "a kink that only a mask reads": (ZERO, lambda t: t * (t.relu() > -1), None),
+    "a mask at such a kink": (ZERO, lambda t: (t + 1) * (t.relu() > 0), "undecided"),
     "detached": (ONE, lambda t: t.detach() * t, HIDDEN),
     "data": (ONE, lambda t: t.data * t, HIDDEN),
     "a number": (ONE, lambda t: t.item() * t, READ),

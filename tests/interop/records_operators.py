@@ -416,6 +416,9 @@ DECIDED = {
     "amax: halves": ([1.0, 1.0], lambda x, w: gathered("amax", x, w + 1).sum(), "in-clarke"),
     "amax and amin: their sum": ([1.0, 1.0], lambda x, w: (gathered("amax", x, w + 1) + gathered("amin", x, w + 1)).sum(), "in-bouligand"),
     "amax: thirds of 1, 2 and 0": ([1.0], lambda x, w: (lambda v: gathered("amax", torch.ones(3), torch.cat([v, 2 * v - 1, torch.ones(1)])).sum())(x * w), "in-clarke"),
+    "maximum: halves of 24 units": ([1.0, -2.0, 0.5, 3.0] * 12, lambda x, w: torch.maximum(*(x * w).reshape(2, 24)).square().sum(), "in-clarke", "bifurcation"),
+    "amax: halves of 24 lines": ([1.0, -2.0, 0.5, 3.0] * 12, lambda x, w: (x * w).reshape(2, 24).amax(0).square().sum(), "in-clarke", "bifurcation"),
+    "maximum less itself: halves of one sign": ([1.0, 1.0], lambda x, w: (lambda h: torch.maximum(h[0], h[1]) - h[0].relu())(x * w), "in-clarke"),
     "cummax: nothing is tied": ([3.0, 1.0, 2.0], lambda x, w: (x * w).cummax(0)[0].sum(), "in-bouligand", "regular"),
     "cummin: nothing is tied": ([1.0, 3.0, 2.0], lambda x, w: (x * w).reshape(1, 3, 1).cummin(1)[0].sum(), "in-bouligand", "regular"),
     "cummax: the first two are tied": ([1.0, 1.0, 0.0], lambda x, w: (x * w).cummax(0)[0].sum(), "in-bouligand", "bifurcation"),
@@ -551,6 +554,19 @@ def bags_by_frequency(folder):
     return None if (answer.answer == "refuted") == wrong else f"{answer.answer}, and PyTorch's derivative is {own.grad.tolist()}"
 
 
+def floats_tie(folder, largest):
+    """Floats tie, and the exact numbers do not: PyTorch's halves are not the exact derivative. That is no other step's gradient."""
+    run, twice = os.path.join(folder, "run"), torch.tensor([[1.0, 2.0 ** -30], [2.0, 2.0 ** -30]])
+    model = Own((2,), lambda x, w: largest(x * w[0] + (x - x + 1) * w[1], x * w[0]))
+    with torch.no_grad():
+        model.w.copy_(twice[0])
+    with clarke.record(run, model):
+        model(twice[:, :1]).sum().backward()
+    answer = clarke.audit(run)
+    halves = model.w.grad[1].item() == 1
+    return None if halves and answer.answer == "not known" else f"{answer.answer}, and PyTorch's derivative is {model.w.grad.tolist()}"
+
+
 def told(folder, says, f):
     run = os.path.join(folder, "run")
     step(run, f, torch.float32)
@@ -562,6 +578,8 @@ def main():
     failed, wanted = 0, sys.argv[3:]
     cases = [(n, lambda folder, f=f, n=n: right(folder, f, n not in OPEN)) for n, f in RIGHT.items()]
     cases += [("ldexp-below-0", refuted), ("bags-by-frequency", bags_by_frequency)]
+    cases += [("floats-tie", lambda folder: floats_tie(folder, torch.maximum)),
+              ("floats-tie-in-lines", lambda folder: floats_tie(folder, lambda a, b: torch.stack([a, b], 1).amax(1)))]
     cases += [(n, lambda folder, f=f: right(folder, f)) for n, f in OWN.items()]
     cases += [(n, lambda folder, says=says, f=f: refused(folder, says, f)) for n, (says, f) in REFUSED.items()]
     cases += [(n, lambda folder, says=says, f=tuple(f): refused(folder, says, f)) for n, (says, *f) in OWN_REFUSED.items()]

@@ -79,6 +79,8 @@ static const struct {
   {"ReduceMin", {NULL, NULL, "mean", "mean"}},
   {"TopK", {NULL, NULL, NULL, NULL}},
   {"Sorted", {"first", "first", NULL, NULL}},
+  {"SharedMax", {"mean", "mean", NULL, NULL}},
+  {"SharedMin", {"mean", "mean", NULL, NULL}},
   {"Kth", {"stable", "stable", "stable", "stable"}},
   {"Sort", {"stable", "stable", "stable", "stable"}},
   {"Median", {"stable", "stable", "stable", NULL}},

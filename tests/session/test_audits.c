@@ -64,6 +64,22 @@ static const known_case known[] = {
   {"global-only", "in-bouligand", "1/4", CLARKE_IN_BOULIGAND, 2, {{"0", "1/4", "1"}, {"0", "1/4", "1"}}, false},
 };
 
+/* Where an entry is open nobody says how many kinks are touched, nor which of them move. */
+static void
+check_open(asked *a)
+{
+  json_t *j;
+
+  ck_assert(clarke_audit_touches_known(&a->s));
+  a->s.replay.open = 1;
+  ck_assert(!clarke_audit_touches_known(&a->s));
+  j = clarke_audit_json(&a->s);
+  ck_assert(json_is_null(json_object_get(j, "touched")) && json_is_null(json_object_get(j, "flat")));
+  ck_assert(json_is_null(json_object_get(json_array_get(json_object_get(j, "layers"), 0), "moving")));
+  json_decref(j);
+  a->s.replay.open = 0;
+}
+
 START_TEST(of_papers)
 {
   const known_case *k = &known[_i];
@@ -77,6 +93,7 @@ START_TEST(of_papers)
   ck_assert_ptr_null(a.s.stopped);
   /* Every argument of these is asked for, and the touched ones are not decided. */
   ck_assert_uint_eq(clarke_audit_asked(&a.s), clarke_audit_decided(&a.s) + k->touches);
+  check_open(&a);
   j = clarke_audit_json(&a.s);
   ck_assert_str_eq(text_in(j, "verdict"), k->verdict);
   ck_assert_int_eq(count_in(j, "touched"), (long)k->touches);

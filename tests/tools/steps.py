@@ -86,7 +86,7 @@ def all_steps(folder):
     expect((summed["steps"], summed["asked"], summed["unanswered"], summed["steps_touched"], summed["first_not_in_bouligand"]) == (4, 4, 0, 2, 5)
            and summed["verdicts"] == {"in-bouligand": 2, "not-in-clarke": 2} and summed["gradients"] == {"explained": 4}
            and summed["layers"] == {name: {"module": "", "op": "Relu", "steps_touched": 2, "touched": 2, "steps_with_windows": 0, "windows": 0,
-                                         "steps_above_zero": 0, "above_zero": 0, "parted": 0,
+                                         "steps_above_zero": 0, "above_zero": 0, "parted": 0, "steps_not_known": 0,
                                          **{of: {"steps": 0, "windows": 0, "entries": 0, "steps_not_known": 0} for of in SETS}}
                                     for name in ("relu", "relu_2")}, f"{summed}")
     status, _, _ = said(CLARKE, "audit", "--run", run.run, "--quiet", "--proof", os.path.join(folder, "%.proof"))
@@ -218,6 +218,7 @@ def folders(folder):
     expect([(line.get("step"), line.get("verdict"), line.get("gradient")) for line in lines_of(path)]
            == [(None, None, None), (20, "in-bouligand", "explained"), (100, "in-bouligand", "explained"), (200, "undecided", "outside the reals"),
                (300, "not-in-clarke", "explained")], f"{lines_of(path)}")
+    expect([line["touched"] for line in lines_of(path)[1:]] == [0, 0, None, 2] and "Which kinks are touched is not known of 1 step." in text, f"{lines_of(path)}")
     again = said(CLARKE, "audit", "--run", runs, "--lines", path)
     expect(again == (status, text, error), f"again: {again}")
     shutil.copytree(os.path.join(runs, "step-100"), os.path.join(runs, "copy"))

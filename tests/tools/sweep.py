@@ -244,6 +244,11 @@ def refused():
                        ({"checkpoints": []}, "'checkpoints'"), ({"wrt": []}, "'wrt'"), ({"formats": []}, "'formats'")):
         _, err = sweep(manifest("bad.json", **{**good, **keys}), "-o", "bad.jsonl", status=2)
         expect(says in err and not os.path.exists("bad.jsonl"), f"{keys}: {err}")
+    os.mkdir("links")
+    for k in range(8):
+        os.symlink(".", f"links/{k}")
+    _, err = sweep(manifest("bad.json", **{**good, "batches": "links/" + "*/" * 40 + "*.npz"}), "-o", "bad.jsonl", status=2)
+    expect("leads through more than 65536 folders: name fewer" in err, f"stars through links without an end: {err}")
     _, err = sweep(manifest("bad.json", **good, loss="ce"), "-o", "bad.jsonl", status=2)
     expect("could not be asked" in err, f"a job that fails is named: {err}")
     _, err = sweep("pair.json", "-o", "lemma2.jsonl", status=2)

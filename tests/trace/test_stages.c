@@ -180,6 +180,8 @@ START_TEST(winners_moved)
   run_record(&c, "small", true);
   t = traced(&c.nodes, "indices", "2/max_pool2d_with_indices");
   step = c.nodes.g->values[value_named(c.nodes.g, "2/max_pool2d_with_indices")].producer;
+  for (size_t f = 0; f < 2; f++) /* of the first plane, whose entries are the first features */
+    ck_assert_uint_eq(clarke_certify_winner(&c.nodes, &c.nodes.g->steps[step], f * c.nodes.pass.n), (size_t)t->integer[f]);
   t->integer[0] = moved[_i].index != 1 ? moved[_i].index : t->integer[0] == 1 ? 0 : 1; /* the first window: 0, 1, 6, 7 */
   begin_again(&again, &c);
   OK(clarke_certify_forward(&again, &error));

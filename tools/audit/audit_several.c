@@ -70,7 +70,7 @@ put_row(FILE *to, const clarke_audit_session *s, const char *file, int width, co
     ties += s->audit.layer[i].ties;
   if (why != NULL)
     fprintf(to, "%-*s %9s %9s %9s  could not be asked\n", width, file, "-", "-", "-");
-  else if (!s->replayed)
+  else if (!clarke_audit_touches_known(s))
     fprintf(to, "%-*s %9s %9s %9s  %s\n", width, file, "-", "-", "-", clarke_verdict_name(s->audit.verdict));
   else
     fprintf(to, "%-*s %9zu %9zu %9zu  %s\n", width, file, ties, s->replay.n_touches, s->audit.flat,

@@ -50,6 +50,15 @@ head_of(const clarke_audit_request *ask)
   return text;
 }
 
+/* A layer's tied windows, less those that are known to hold zeros alone. Null: it is not known which are tied. */
+static json_t *
+above_zero(const json_t *layer)
+{
+  if (json_is_null(json_object_get(layer, "ties")))
+    return json_null();
+  return json_integer((json_int_t)(clarke_count_at(layer, "ties") - clarke_count_at(layer, "ties_of_zeros")));
+}
+
 /* The layers with a kink that is touched, or a window that is tied, or where that is not known. */
 static json_t *
 layers_of(const json_t *answer)
@@ -60,12 +69,13 @@ layers_of(const json_t *answer)
   for (size_t i = 0; i < json_array_size(layers); i++) {
     const json_t *l = json_array_get(layers, i);
     const char *name = clarke_text_at(l, "name"), *end = strrchr(name, '/');
-    const size_t touched = clarke_count_at(l, "touched"), windows = clarke_count_at(l, "ties");
+    const json_t *touched = json_object_get(l, "touched"), *windows = json_object_get(l, "ties");
+    const json_t *parted = json_object_get(l, "parted");
 
-    if (touched + windows > 0 || json_is_null(json_object_get(l, "s_less_t")))
-      clarke_json_append(&list, json_pack("{s:s, s:s%, s:s, s:I, s:I, s:I, s:I, s:O*, s:O*}", "layer", name, "module", name, end != NULL ? (size_t)(end - name) : (size_t)0,
-                                          "op", clarke_text_at(l, "op"), "touched", (json_int_t)touched, "windows", (json_int_t)windows, "above_zero",
-                                          (json_int_t)(windows - clarke_count_at(l, "ties_of_zeros")), "parted", (json_int_t)clarke_count_at(l, "parted"),
+    if (clarke_count_at(l, "touched") + clarke_count_at(l, "ties") > 0 || json_is_null(touched) || json_is_null(json_object_get(l, "s_less_t")))
+      clarke_json_append(&list, json_pack("{s:s, s:s%, s:s, s:O, s:O, s:o, s:o, s:O*, s:O*}", "layer", name, "module", name, end != NULL ? (size_t)(end - name) : (size_t)0,
+                                          "op", clarke_text_at(l, "op"), "touched", touched, "windows", windows, "above_zero",
+                                          above_zero(l), "parted", parted != NULL ? json_incref((json_t *)parted) : json_integer(0),
                                           "s_less_t", json_object_get(l, "s_less_t"), "s_less_t_by_identity", json_object_get(l, "s_less_t_by_identity")));
   }
   return list;
@@ -80,11 +90,11 @@ line_of(const json_t *answer, const clarke_audit_step *step)
   const json_t *said = along != NULL ? along : answer;
   const bool refuted = strcmp(ran, clarke_ran_name(CLARKE_RAN_REFUTED)) == 0; /* the verdict is about a program that did not run */
 
-  return json_pack("{s:I, s:O, s:s, s:s, s:O?, s:s, s:O?, s:I, s:I, s:o}", "step", (json_int_t)step->step, "files", step->files, "verdict",
+  return json_pack("{s:I, s:O, s:s, s:s, s:O?, s:s, s:O?, s:I, s:O?, s:o}", "step", (json_int_t)step->step, "files", step->files, "verdict",
                    refuted ? CLARKE_STEP_NOT_EXPLAINED : clarke_text_at(said, "verdict"), "why",
                    refuted ? clarke_text_at(gradient, "why") : clarke_text_at(said, "why"), "zone", json_object_get(answer, "zone"), "gradient", ran,
                    "by", json_object_get(gradient, "by"), "surrogates", (json_int_t)json_array_size(json_object_get(gradient, "surrogates")), "touched",
-                   (json_int_t)clarke_count_at(answer, "touched"), "layers", layers_of(answer));
+                   json_object_get(answer, "touched"), "layers", layers_of(answer));
 }
 
 /* Lines that there are must be of these steps, as they are now. */

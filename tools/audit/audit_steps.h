@@ -7,7 +7,7 @@
 #include <jansson.h>
 
 /* The file of lines, in its first one. */
-#define CLARKE_STEPS_ANSWERS "clarke run 2"
+#define CLARKE_STEPS_ANSWERS "clarke run 3"
 /* In place of an answer about the gradient, of a step that left the reals. */
 #define CLARKE_OUTSIDE_REALS "outside the reals"
 

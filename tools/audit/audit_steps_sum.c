@@ -44,13 +44,14 @@ count_layer(json_t **layers, const json_t *of)
   json_t *layer = json_incref(json_object_get(*layers, name));
 
   if (layer == NULL)
-    layer = json_pack("{s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "module", clarke_text_at(of, "module"), "op", clarke_text_at(of, "op"), "steps_touched", 0,
-                      "touched", 0, "steps_with_windows", 0, "windows", 0, "steps_above_zero", 0, "above_zero", 0, "parted", 0);
+    layer = json_pack("{s:s, s:s, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "module", clarke_text_at(of, "module"), "op", clarke_text_at(of, "op"), "steps_touched", 0,
+                      "touched", 0, "steps_with_windows", 0, "windows", 0, "steps_above_zero", 0, "above_zero", 0, "parted", 0, "steps_not_known", 0);
   for (size_t i = 0; i < 3; i++) {
     count(&layer, pair[i][0], clarke_count_at(of, pair[i][0]));
     count(&layer, pair[i][1], clarke_count_at(of, pair[i][0]) > 0);
   }
   count(&layer, "parted", clarke_count_at(of, "parted"));
+  count(&layer, "steps_not_known", json_is_null(json_object_get(of, "touched")));
   count_sets(&layer, of, "s_less_t");
   count_sets(&layer, of, "s_less_t_by_identity");
   clarke_json_set(layers, name, layer);
@@ -91,7 +92,7 @@ is_plain(const json_t *line)
 
 typedef struct {
   json_t *verdicts, *zones, *gradients, *layers, *first;
-  size_t touched, replaced;
+  size_t touched, not_known, replaced;
   int status;
 } counts;
 
@@ -107,6 +108,7 @@ count_line(counts *c, const json_t *line)
   for (size_t i = 0; i < json_array_size(layers); i++)
     count_layer(&c->layers, json_array_get(layers, i));
   c->touched += clarke_count_at(line, "touched") > 0;
+  c->not_known += json_is_null(json_object_get(line, "touched"));
   c->replaced += clarke_count_at(line, "surrogates") > 0;
   c->status = clarke_status_worse(c->status, status_of(line));
   if (c->first == NULL && strcmp(clarke_text_at(line, "verdict"), clarke_verdict_name(CLARKE_IN_BOULIGAND)) != 0)
@@ -116,7 +118,7 @@ count_line(counts *c, const json_t *line)
 clarke_status
 clarke_steps_sum(json_t **summed, int *exit_status, const clarke_lines *lines, const clarke_steps_asked *asked, clarke_error *err)
 {
-  counts c = {json_object(), json_object(), json_object(), json_object(), NULL, 0, 0, EXIT_HOLDS};
+  counts c = {json_object(), json_object(), json_object(), json_object(), NULL, 0, 0, 0, EXIT_HOLDS};
   bool read = true;
 
   for (size_t i = 0; i < lines->n; i++) {
@@ -131,9 +133,10 @@ clarke_steps_sum(json_t **summed, int *exit_status, const clarke_lines *lines, c
   if (asked->stopped != NULL)
     c.status = clarke_status_worse(c.status, EXIT_UNDECIDED);
   *exit_status = c.status;
-  *summed = json_pack("{s:s, s:I, s:I, s:I, s:o, s:o, s:o, s:I, s:I, s:o?, s:o, s:s?}", "folder", asked->folder, "steps",
+  *summed = json_pack("{s:s, s:I, s:I, s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:o?, s:o, s:s?}", "folder", asked->folder, "steps",
                       (json_int_t)asked->steps, "asked", (json_int_t)lines->n, "unanswered", (json_int_t)asked->unasked, "verdicts", c.verdicts, "zones",
-                      c.zones, "gradients", c.gradients, "steps_touched", (json_int_t)c.touched, "steps_with_surrogates", (json_int_t)c.replaced, "first_not_in_bouligand", c.first, "layers", c.layers,
+                      c.zones, "gradients", c.gradients, "steps_touched", (json_int_t)c.touched, "steps_not_known", (json_int_t)c.not_known,
+                      "steps_with_surrogates", (json_int_t)c.replaced, "first_not_in_bouligand", c.first, "layers", c.layers,
                       "stopped", asked->stopped);
   return *summed != NULL && read ? CLARKE_OK : clarke_no_memory(err);
 }
@@ -166,13 +169,18 @@ put_touched(FILE *to, const json_t *summed, const clarke_steps_asked *asked)
 {
   const size_t answered = clarke_count_at(summed, "asked");
   const size_t touched = clarke_count_at(summed, "steps_touched"), unknown = clarke_count_at(json_object_get(summed, "gradients"), clarke_ran_name(CLARKE_RAN_UNKNOWN));
-  const size_t undecided = clarke_count_at(json_object_get(summed, "verdicts"), clarke_verdict_name(CLARKE_UNDECIDED)); /* there arguments may be open */
+  const size_t not_known = clarke_count_at(summed, "steps_not_known");
 
   if (touched == 0 && answered > 0)
-    fprintf(to, "No kink is %stouched in %s.", undecided > 0 ? "known to be " : "", answered < asked->steps ? "those that are" : "any of them");
+    fprintf(to, "No kink is %stouched in %s.", not_known > 0 ? "known to be " : "", answered < asked->steps ? "those that are" : "any of them");
   else if (touched > 0) {
     fputs("Kinks are touched in ", to);
     clarke_put_count(to, touched, "step");
+    fputs(".", to);
+  }
+  if (not_known > 0) {
+    fputs(" Which kinks are touched is not known of ", to);
+    clarke_put_count(to, not_known, "step");
     fputs(".", to);
   }
   if (unknown > 0) {
@@ -263,6 +271,15 @@ print_sets(const char *name, const json_t *layer)
 }
 
 static void
+print_open(const char *name, const json_t *layer)
+{
+  const size_t n = clarke_count_at(layer, "steps_not_known");
+
+  if (n > 0)
+    printf("%s: of %zu step%s more it is not known what is touched or tied\n", name, n, n == 1 ? "" : "s");
+}
+
+static void
 print_layers(const json_t *layers)
 {
   const char *name;
@@ -275,6 +292,8 @@ print_layers(const json_t *layers)
     printf("%-28s %-12s %14zu %9zu %15zu %9zu %12zu\n", name, clarke_text_at(l, "op"), clarke_count_at(l, "steps_touched"), clarke_count_at(l, "touched"),
            clarke_count_at(l, "steps_with_windows"), clarke_count_at(l, "windows"), clarke_count_at(l, "above_zero"));
   json_object_foreach((json_t *)layers, name, l)
+    print_open(name, l);
+  json_object_foreach((json_t *)layers, name, l)
     print_sets(name, l);
   putchar('\n');
 }
@@ -282,8 +301,12 @@ print_layers(const json_t *layers)
 static void
 print_row(const json_t *line)
 {
-  printf("%10zu %9zu  %-13s %-10s %s\n", clarke_count_at(line, "step"), clarke_count_at(line, "touched"), clarke_text_at(line, "verdict"),
-         clarke_text_at(line, "gradient"), clarke_text_at(line, "why"));
+  char touched[32] = "?";
+
+  if (!json_is_null(json_object_get(line, "touched")))
+    snprintf(touched, sizeof touched, "%zu", clarke_count_at(line, "touched"));
+  printf("%10zu %9s  %-13s %-10s %s\n", clarke_count_at(line, "step"), touched, clarke_text_at(line, "verdict"), clarke_text_at(line, "gradient"),
+         clarke_text_at(line, "why"));
 }
 
 /* Those that ask for a look: not in-bouligand, or of a gradient that is not explained. */

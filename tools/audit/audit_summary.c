@@ -46,17 +46,11 @@ clarke_audit_put_question(FILE *to, const clarke_audit_session *s)
 
 /* --- the answer ------------------------------------------------------------------------------- */
 
-static bool
-is_known(const clarke_audit_session *s)
-{
-  return s->replayed && s->replay.open == 0;
-}
-
 /* Every argument is off its kinks, and each window's largest entry is one function: the loss is differentiable there. */
 static bool
 is_smooth(const clarke_audit_session *s)
 {
-  return is_known(s) && s->replay.n_touches == 0;
+  return clarke_audit_touches_known(s) && s->replay.n_touches == 0;
 }
 
 static size_t

@@ -33,14 +33,25 @@ print_system(const clarke_layer *l)
   printf(" %9s  %s", rank, system);
 }
 
+/* Where not all are known there is no number. */
 static void
-print_layer(const clarke_layer *l, const clarke_step *step, bool systems)
+put_number(char text[static 32], size_t n, bool known)
 {
-  char ties[32] = "-";
+  if (known)
+    snprintf(text, 32, "%zu", n);
+  else
+    strcpy(text, "?");
+}
+
+static void
+print_layer(const clarke_layer *l, const clarke_step *step, bool known, bool systems)
+{
+  char ties[32] = "-", touched[32];
 
   if (step->kind == CLARKE_MAX)
-    snprintf(ties, sizeof ties, "%zu", l->ties);
-  printf("%-28.28s %-12s %8zu %9s %9zu", step->name, step->op->name, l->neurons, ties, l->touched);
+    put_number(ties, l->ties, known);
+  put_number(touched, l->touched, known);
+  printf("%-28.28s %-12s %8zu %9s %9s", step->name, step->op->name, l->neurons, ties, touched);
   if (systems)
     print_system(l);
   putchar('\n');
@@ -63,7 +74,7 @@ print_layers(const clarke_audit_session *s, bool systems)
   printf("%-28s %-12s %8s %9s %9s", "layer", "op", "neurons", "ties", "touched");
   printf(systems ? " %9s  %s\n" : "\n", "rank", "system (constraints x variables)");
   for (size_t i = 0; i < a->n_layers; i++)
-    print_layer(&a->layer[i], &s->graph.steps[a->layer[i].step], systems);
+    print_layer(&a->layer[i], &s->graph.steps[a->layer[i].step], clarke_replay_knows(&s->replay, a->layer[i].step), systems);
   if (a->flat > 0)
     printf("%zu of what is touched is constant near the parameters%s, and asks for nothing.\n",
            a->flat, a->flat == s->replay.n_touches ? "" : " where the rest keeps to the sides that AD takes");

@@ -42,8 +42,12 @@ add_layer(clarke_findings *list, const char *subject, const json_t *layer)
                             .place = name,
                             .count = touched};
 
-  clarke_findings_add(list, f, "layer %s (%s), %zu neurons: %zu kink%s touched in this batch, %zu tied window%s", name, op,
-                      clarke_count_at(layer, "neurons"), touched, touched == 1 ? "" : "s", ties, ties == 1 ? "" : "s");
+  if (json_is_null(json_object_get(layer, "touched")))
+    clarke_findings_add(list, f, "layer %s (%s), %zu neurons: it is not known which kinks are touched in this batch", name, op,
+                        clarke_count_at(layer, "neurons"));
+  else
+    clarke_findings_add(list, f, "layer %s (%s), %zu neurons: %zu kink%s touched in this batch, %zu tied window%s", name, op,
+                        clarke_count_at(layer, "neurons"), touched, touched == 1 ? "" : "s", ties, ties == 1 ? "" : "s");
 }
 
 /* The kinks of a program. */

@@ -90,7 +90,10 @@ put_layer(FILE *to, const json_t *layer, const json_t *answer)
   fputs("<li><h3>", to);
   clarke_page_text(to, clarke_text_at(layer, "name"));
   clarke_markup(to, " <small>%s, %zu neurons</small></h3>\n", clarke_text_at(layer, "op"), clarke_count_at(layer, "neurons"));
-  put_count(to, "touched", touched, all, CLARKE_TONE_BAD);
+  if (json_is_null(json_object_get(layer, "touched")))
+    fputs("<p>It is not known what is touched.</p>\n", to);
+  else
+    put_count(to, "touched", touched, all, CLARKE_TONE_BAD);
   if (ties > 0)
     put_count(to, "tied windows", ties, all, CLARKE_TONE_OPEN);
   if (near != NULL)
@@ -389,6 +392,7 @@ put_layer_of_run(FILE *to, const json_t *layer)
   clarke_page_cell_of(to, layer, "op");
   clarke_page_cell_of(to, layer, "steps_touched");
   clarke_page_cell_of(to, layer, "touched");
+  clarke_page_cell_of(to, layer, "steps_not_known");
 }
 
 static void
@@ -404,7 +408,7 @@ put_run(FILE *to, const json_t *run)
     clarke_json_append(&rows, row);
   }
   clarke_page_section(to, "Layers that were touched");
-  clarke_page_table(to, "layer\toperator\tsteps\ttouched in all", rows, 200, put_layer_of_run);
+  clarke_page_table(to, "layer\toperator\tsteps\ttouched in all\tsteps more, not known", rows, 200, put_layer_of_run);
   clarke_page_section_end(to);
   json_decref(rows);
 }

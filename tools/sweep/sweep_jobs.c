@@ -8,11 +8,15 @@
 #include "program/ieee.h"
 #include "session/json.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#define MOST_FOLDERS ((size_t)1 << 16)
 #define MOST_FILES ((size_t)1 << 18)
 #define MOST_JOBS ((size_t)1 << 22)
 
@@ -85,11 +89,61 @@ add_file(clarke_sweep_file **list, size_t *n, const char *path, clarke_error *er
   return hash(grown[(*n)++].sha256, path, err);
 }
 
+/* A pattern of a stranger's, of many stars, may lead through folders that have links to themselves, without an end. */
+static size_t folders;
+
+static void *
+open_folder(const char *path)
+{
+  if (folders++ < MOST_FOLDERS)
+    return opendir(path);
+  errno = ELOOP;
+  return NULL;
+}
+
+static void *
+read_folder(void *folder)
+{
+  return readdir(folder);
+}
+
+static void
+close_folder(void *folder)
+{
+  closedir(folder);
+}
+
+static int
+look_at(const char *path, void *found)
+{
+  return stat(path, found);
+}
+
+static int
+look_at_link(const char *path, void *found)
+{
+  return lstat(path, found);
+}
+
+static int
+find(glob_t *found, const char *pattern)
+{
+  found->gl_opendir = open_folder;
+  found->gl_readdir = read_folder;
+  found->gl_closedir = close_folder;
+  found->gl_lstat = look_at_link;
+  found->gl_stat = look_at;
+  folders = 0;
+  return glob(pattern, GLOB_ERR | GLOB_ALTDIRFUNC, NULL, found);
+}
+
 static clarke_status
 fail_glob(const char *key, const char *pattern, int why, clarke_error *err)
 {
   if (why == GLOB_NOSPACE)
     return clarke_no_memory(err);
+  if (folders > MOST_FOLDERS)
+    return clarke_fail(err, CLARKE_EINPUT, "'%s': '%s' leads through more than %zu folders: name fewer", key, pattern, MOST_FOLDERS);
   return clarke_fail(err, CLARKE_EINPUT, "'%s': %s '%s'", key,
                      why == GLOB_NOMATCH ? "no file has a name like" : "a folder cannot be read, of", pattern);
 }
@@ -109,7 +163,7 @@ find_files(clarke_sweep_file **list, size_t *n, const char *key, const clarke_ma
     status = beside(&pattern, manifest, patterns->text[i], err);
     if (status != CLARKE_OK)
       return status;
-    why = glob(pattern, GLOB_ERR, NULL, &found);
+    why = find(&found, pattern);
     if (why != 0)
       status = fail_glob(key, patterns->text[i], why, err);
     for (size_t k = 0; status == CLARKE_OK && k < found.gl_pathc; k++)

@@ -1,7 +1,7 @@
 """Repeats published trainings, and says how often kinks were touched.
 
 Usage: python tools/train/trainings.py park DATA [--seeds N] [--epochs N] [--every N --watch FOLDER]
-       python tools/train/trainings.py windows DATA [--nets NET ...] [--steps N] [--count N] [--every N --watch FOLDER]
+       python tools/train/trainings.py windows DATA [--nets NET ...] [--steps N] [--count N] [--every N --watch FOLDER | --keep FOLDER]
        python tools/train/trainings.py pools DATA --out FOLDER [--seeds N]
        python tools/train/trainings.py relu-prime DATA [--seeds N] [--depths D ...]
 
@@ -16,7 +16,8 @@ asked for those in real numbers, and whether AD's gradient is right.
 windows: their second scenario. VGG11 and VGG11-BN with half the channels, and ResNet18, on CIFAR-10, the first so many steps, with flips and
 crops. Of each pool the windows are counted that in float32 have several largest entries, which are above 0, and those of which some are
 another function than the first (window_counts.py), in every step or, with --count N, in every N-th. What is counted so far is said after
-each 50 of these. Every N-th step is asked about in real numbers, too.
+each 50 of these. Every N-th step is asked about in real numbers, too. With --keep FOLDER the training is saved there after each 100 steps,
+and the same command goes on from there.
 
 pools: Boustany's thesis, Figures 3.3 and 3.4. LeNet-5 with drawn weights, a minibatch of 128: how far are the gradients of the native pool
 and of the minimal one apart, in float32 and float64, for the mean of the loss and for its sum? `clarke sweep` is asked.
@@ -137,12 +138,31 @@ class MadeUp:
     """Pictures of CIFAR-10's size with black borders."""
 
     def __init__(self, size):
-        self.size, self.of = size, torch.Generator().manual_seed(0)
+        self.size, self.random = size, torch.Generator().manual_seed(0)
 
     def next(self):
-        x = torch.rand(self.size, 3, 32, 32, generator=self.of).round(decimals=2)
+        x = torch.rand(self.size, 3, 32, 32, generator=self.random).round(decimals=2)
         x[:, :, :2] = 0
-        return x, torch.randint(10, (self.size,), generator=self.of)
+        return x, torch.randint(10, (self.size,), generator=self.random)
+
+
+class Training:
+    """A network with its optimizer, minibatches and counts, which can be saved and gone on with."""
+
+    def __init__(self, net, batches):
+        self.net, self.batches, self.counted, self.step = net, batches, Windows(net), 0
+        self.optimizer = torch.optim.SGD(net.parameters(), lr=.05, momentum=.9, weight_decay=1e-4)
+
+    def save(self, path):
+        torch.save({"net": self.net.state_dict(), "optimizer": self.optimizer.state_dict(), "random": self.batches.random,
+                    "pools": self.counted.pools, "step": self.step}, f"{path}.part")
+        os.replace(f"{path}.part", path)
+
+    def go_on(self, path):
+        kept = torch.load(path, weights_only=False)
+        self.net.load_state_dict(kept["net"])
+        self.optimizer.load_state_dict(kept["optimizer"])
+        self.batches.random, self.counted.pools, self.step = kept["random"], kept["pools"], kept["step"]
 
 
 def windows_once(o, name):
@@ -150,22 +170,30 @@ def windows_once(o, name):
     net = NETS[name](1 if name.startswith("resnet") else .5)
     options = argparse.Namespace(data=Path(o.data), net=name, seed=0, batch=128, plain=False)
     batches = MadeUp(128) if o.data == "made-up" else Batches(options)
-    optimizer = torch.optim.SGD(net.parameters(), lr=.05, momentum=.9, weight_decay=1e-4)
-    counted = Windows(net)
+    training, kept = Training(net, batches), os.path.join(o.keep, f"{name}.pt") if o.keep else None
+    if kept and os.path.exists(kept):
+        training.go_on(kept)
     watch = clarke.monitor(net, os.path.join(o.watch, name), options=("--threads", "1", "--memory", "6G")) if o.watch else None
-    for step in range(o.steps):
-        x, y = batches.next()
-        optimizer.zero_grad()
-        counted.counts = step % o.count == 0
-        F.cross_entropy(net(x), y).backward()
-        counted.counts = False  # what is recorded counts nothing
-        if watch and step % o.every == 0:
-            ask(watch, net, x, y, step)
-        optimizer.step()
-        if (step + 1) % (50 * o.count) == 0 and step + 1 < o.steps:
-            say_windows(name, step + 1, o.count, counted.pools)
-    say_windows(name, o.steps, o.count, counted.pools)
+    while training.step < o.steps:
+        windows_step(training, o, watch)
+        if kept and training.step % 100 == 0:
+            training.save(kept)
+        if training.step % (50 * o.count) == 0 and training.step < o.steps:
+            say_windows(name, training.step, o.count, training.counted.pools)
+    say_windows(name, o.steps, o.count, training.counted.pools)
     return watch.close() if watch else None
+
+
+def windows_step(training, o, watch):
+    net, counted, (x, y) = training.net, training.counted, training.batches.next()
+    training.optimizer.zero_grad()
+    counted.counts = training.step % o.count == 0
+    F.cross_entropy(net(x), y).backward()
+    counted.counts = False  # what is recorded counts nothing
+    if watch and training.step % o.every == 0:
+        ask(watch, net, x, y, training.step)
+    training.optimizer.step()
+    training.step += 1
 
 
 def say_windows(name, steps, every, pools):
@@ -276,7 +304,12 @@ def main():
     p.add_argument("--count", type=int, default=1)
     p.add_argument("--out", default="pools")
     p.add_argument("--watch")
+    p.add_argument("--keep")
     o = p.parse_args()
+    if o.keep and o.watch:
+        p.error("--keep is of trainings that are not watched: steps behind the last that is kept would be asked about twice")
+    if o.keep:
+        os.makedirs(o.keep, exist_ok=True)
     torch.set_num_threads(1)
     {"park": park, "windows": windows, "pools": pools, "relu-prime": relu_prime}[o.what](o)
 

@@ -34,7 +34,7 @@ typedef struct {
   bool used, last;
   rational shared;
 } tie_rule;
-#define N_TIE_RULES 8 /* operators that have windows (window.c) */
+#define N_TIE_RULES 10 /* operators that have windows (window.c) */
 
 /* The network at the stored weights. */
 typedef struct point {

@@ -45,8 +45,8 @@ touches_number(point *p)
 /* ---- Values and ties */
 
 /* The operators with windows, by the names that profiles have for them, sorted. */
-static const char *const operators[N_TIE_RULES] = {"GlobalMaxPool", "MaxPool",   "Maximum", "Minimum",
-                                                   "ReduceMax",     "ReduceMin", "Sorted",  "TopK"};
+static const char *const operators[N_TIE_RULES] = {"GlobalMaxPool", "MaxPool",   "Maximum",   "Minimum", "ReduceMax",
+                                                   "ReduceMin",     "SharedMax", "SharedMin", "Sorted",  "TopK"};
 
 /* Which of the operators with tie rules a step that has windows is of. */
 static size_t

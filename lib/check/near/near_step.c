@@ -105,8 +105,7 @@ choose_shift(step *st, unsigned long bits, bool few)
     factor_ends(st, &st->factors[i], &room, &lo, &hi);
     unsigned long n = digits(lo) < bits ? digits(lo) : bits;
     st->shift = n > st->shift ? n : st->shift;
-    top = magnitude(lo) > top ? magnitude(lo) : top;
-    top = magnitude(hi) > top ? magnitude(hi) : top;
+    top = magnitude(hi) > top ? magnitude(hi) : top; /* of a root's reciprocal lo is below it, and of others the same */
   }
   for (size_t n = st->width; n > 0; n /= 2)
     left--;

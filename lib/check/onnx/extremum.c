@@ -60,7 +60,7 @@ put_extremes(builder *b, const value *x, const bool *over)
   t->odd = odd ? t->odd : NULL;
 }
 
-/* ReduceMax, ReduceMin, over the axes that are named, or all. */
+/* ReduceMax, ReduceMin, SharedMax, SharedMin, over the axes that are named, or all. */
 void
 lower_extremum(builder *b)
 {
@@ -112,12 +112,13 @@ lower_extremum(builder *b)
   put_split(b, x, over);
 }
 
-/* Max, Min of n, which are laid beside one another: entries f of all are n f, n f + 1, ... Of one it is that. */
+/* Max, Min, SharedMaximum, SharedMinimum of n, laid beside one another: entries f of all are n f, n f + 1, ... */
 void
 lower_larger(builder *b)
 {
   size_t n = b->node->n_in;
   if (n == 2 && of_integers(b)) {
+    need(!b->node->own, "integers");
     lower_whole(b);
     return;
   }
@@ -144,6 +145,7 @@ lower_larger(builder *b)
   s->turned = is_least(b);
   value rows = b->out;
   s = add_step(b, WINDOW, n, all.rank, all.dims);
+  s->op = !b->node->own ? s->op : is_least(b) ? "SharedMin" : "SharedMax";
   for (size_t f = 0; f < many; f++)
     factor_source(b, s, f, &rows, f);
   b->out.at = all.at;

@@ -51,7 +51,7 @@ traits_of(const operator_set *of, lowering lower)
 static void
 check_domain(const builder *b, unsigned traits)
 {
-  bool own = false;
+  bool own = strncmp(b->node->op, "Shared", 6) == 0;
   for (size_t i = 0; i < sizeof own_operators / sizeof *own_operators; i++)
     own = own || strcmp(b->node->op, own_operators[i]) == 0;
   need(b->node->own == own && b->node->training == ((traits & OF_TRAINING) != 0)
@@ -168,7 +168,7 @@ check_masks(const builder *b, unsigned traits)
   bool odd = (traits & TAKES_ODD) != 0 || adds || compares;
   bool undefined = (traits & TAKES_UNDEFINED) != 0 || moves;
   bool excluded = (traits & TAKES_EXCLUDED) != 0 || moves || adds || compares || strcmp(b->op, "Softmax") == 0
-                  || strcmp(b->op, "ReduceMax") == 0;
+                  || strcmp(b->op, "ReduceMax") == 0 || strcmp(b->op, "SharedMax") == 0;
   for (size_t i = 0; i < b->node->n_in; i++) {
     need(odd || !is_odd(&b->in[i]) || is_neutral(b, i),
          "an input holds an infinite number or NaN, which this operator does not take");

@@ -25,6 +25,8 @@ static const kinked kink_table[N_KINKED] = {{.name = "Abs", .n_kinks = 1},
                                             {.name = "ReduceMax"},
                                             {.name = "ReduceMin"},
                                             {.name = "Relu", .n_kinks = 1},
+                                            {.name = "SharedMax"},
+                                            {.name = "SharedMin"},
                                             {.name = "Sort"},
                                             {.name = "Sorted", .first_alone = true},
                                             {.name = "TopK", .first_alone = true}};

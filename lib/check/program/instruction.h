@@ -68,7 +68,7 @@ typedef struct {
   int8_t arm;
   size_t part;
 } near_value;
-#define N_KINKED 22
+#define N_KINKED 24
 typedef struct program {
   const smooth_functions *smooth;
   /* check_lipschitz of program_lipschitz.h, handed down likewise: it is asked of programs with branches, or roots. */

@@ -304,6 +304,7 @@ route_touched(clarke_slopes *slopes, const clarke_forward *f, const clarke_touch
   if (status != CLARKE_OK)
     return status;
   n = clarke_window_tied(place, f, t->step, t->feature, t->column);
+  *from = CLARKE_NONE;
   if (mpq_sgn(rule->beta) != 0)
     return set_shares(&slopes->route[t->step], f, t, place, n, rule, err);
   *from = s->in[0].map[t->feature * s->width + place[rule->tie == CLARKE_TIE_LAST ? n - 1 : 0]];

@@ -39,6 +39,9 @@ void clarke_replay_clear(clarke_replay *r);
 clarke_status clarke_replay_run(clarke_replay *r, clarke_margins *margins, const clarke_graph *g,
                                 const clarke_tensor *x, bool exact, size_t threads, clarke_error *err);
 
+/* Are all touches of the step known, and all ties of its windows? So they are of each step where nothing is open. */
+bool clarke_replay_knows(const clarke_replay *r, size_t step);
+
 /* Touches in order, each at a kink of its sample's exact pass, their conditions numbered through. */
 bool clarke_replay_is_valid(const clarke_replay *r);
 

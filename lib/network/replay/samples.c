@@ -87,16 +87,30 @@ clarke_samples_open(size_t **sample, size_t *n, const clarke_replay *r, clarke_e
   return CLARKE_OK;
 }
 
+static size_t
+open_of_step(const clarke_graph *g, clarke_branch *const *piece, size_t n, size_t step)
+{
+  const size_t entries = piece[step] != NULL ? g->values[g->steps[step].out].count * n : 0;
+  size_t open = 0;
+
+  for (size_t e = 0; e < entries; e++)
+    open += piece[step][e] == CLARKE_OPEN;
+  return open;
+}
+
 size_t
 clarke_places_open(const clarke_graph *g, clarke_branch *const *piece, size_t n)
 {
   size_t open = 0;
 
-  for (size_t i = 0; i < g->n_steps; i++) {
-    size_t entries = piece[i] != NULL ? g->values[g->steps[i].out].count * n : 0;
-
-    for (size_t e = 0; e < entries; e++)
-      open += piece[i][e] == CLARKE_OPEN;
-  }
+  for (size_t i = 0; i < g->n_steps; i++)
+    open += open_of_step(g, piece, n, i);
   return open;
+}
+
+bool
+clarke_replay_knows(const clarke_replay *r, size_t step)
+{
+  return r->open == 0
+         || (r->near.g != NULL && open_of_step(r->g, r->piece, r->samples, step) == 0 && open_of_step(r->g, r->near.piece, r->near.n, step) == 0);
 }

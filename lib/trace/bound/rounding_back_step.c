@@ -458,6 +458,49 @@ same_function(const clarke_roundback *p, size_t value, size_t best, size_t other
          && clarke_matrix_compare_entries(&p->r->f->value[value], best, other, e % p->n) == 0;
 }
 
+/* Do equal entries of the windows share the derivative? */
+static bool
+shares(const clarke_roundback *p)
+{
+  const clarke_tie_rule *rule = clarke_profile_tie(p->r->profile, p->s->op);
+
+  return rule != NULL && mpq_sgn(rule->beta) != 0;
+}
+
+/* Are two recorded entries of a window equal? */
+static bool
+ties(const clarke_roundback *p, size_t f, size_t winner, size_t e)
+{
+  const double *x = p->r->recorded[p->s->in[0].value];
+
+  return x[f * p->n + e % p->n] == x[winner * p->n + e % p->n];
+}
+
+/* Are the entries that tie in the record those among which AD shares? */
+static bool
+same_ties(const clarke_roundback *p, size_t e, size_t winner)
+{
+  const clarke_operand *o = &p->s->in[0];
+  const clarke_route *route = &p->r->slopes->route[p->s - p->g->steps];
+  size_t tied = 0;
+
+  for (size_t i = 0; i < p->s->width; i++) {
+    const size_t f = o->map[e / p->n * p->s->width + i];
+
+    tied += f != CLARKE_NONE && ties(p, f, winner, e);
+  }
+  for (size_t r = 0; r < route->n; r++) {
+    const size_t f = route->from[r][e];
+
+    if (f == CLARKE_NONE || (r > 0 && f == route->from[0][e]))
+      continue;
+    if (tied == 0 || !ties(p, f, winner, e))
+      return false;
+    tied--;
+  }
+  return tied == 0;
+}
+
 /* The window's gradient went elsewhere, or may have: to whom it may have gone, and from whom. */
 static void
 back_losers(const clarke_roundback *p, clarke_rounding_sum *to, size_t e, size_t best)
@@ -465,12 +508,16 @@ back_losers(const clarke_roundback *p, clarke_rounding_sum *to, size_t e, size_t
   const clarke_operand *o = &p->s->in[0];
   const bool known = p->r->recorded != NULL && p->r->recorded[o->value] != NULL;
   const size_t winner = known ? clarke_roundoff_winner(p->r, p->s, e) : CLARKE_NONE;
+  const bool divides = known && shares(p);
   bool open = false, turned = false;
+
+  if (divides && same_ties(p, e, winner))
+    return;
 
   for (size_t i = 0; i < p->s->width; i++) {
     const size_t f = o->map[e / p->n * p->s->width + i];
 
-    if (f == CLARKE_NONE || f == best || (known ? f != winner : !clarke_roundoff_may_win(p->r, o->value, best, f, e % p->n)))
+    if (f == CLARKE_NONE || f == best || (known ? f != winner && !(divides && ties(p, f, winner, e)) : !clarke_roundoff_may_win(p->r, o->value, best, f, e % p->n)))
       continue;
     add(to, f * p->n + e % p->n, p->size[e] + p->error[e], p->size[e] + p->error[e]);
     open = true;

@@ -2,6 +2,7 @@
 
 #include "base/room.h"
 #include "network/pass/piecewise.h"
+#include "network/pass/window.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -103,7 +104,7 @@ recorded_winner(const clarke_certify *c, size_t step, size_t e)
     return c->winner[step][e];
   return c->slopes.route[step].n > 0 && c->slopes.route[step].from[0][e] != CLARKE_NONE
            ? c->slopes.route[step].from[0][e]
-           : clarke_roundoff_winner(&c->rounded, &c->g->steps[step], e);
+           : clarke_certify_winner(c, &c->g->steps[step], e);
 }
 
 /* Touches are in order: that of an entry; NULL: none. */
@@ -143,7 +144,16 @@ exact_winner(const work *w, size_t step, size_t e)
   return t != NULL ? t->option[0] : CLARKE_NONE;
 }
 
-/* The samples of all windows whose winners may differ; of coupled ones all. */
+/* Do equal entries of the step's windows share the derivative? Then no winner alone tells it. */
+static bool
+shares(const work *w, size_t step)
+{
+  const clarke_tie_rule *rule = clarke_profile_tie(w->c->profile, w->c->g->steps[step].op);
+
+  return rule != NULL && mpq_sgn(rule->beta) != 0;
+}
+
+/* The samples of all windows whose winners may differ, or where equal entries share; of coupled ones all. */
 static size_t
 find_samples(size_t *sample, bool *mark, const work *w)
 {
@@ -156,7 +166,8 @@ find_samples(size_t *sample, bool *mark, const work *w)
     const size_t entries = g->steps[i].kind == CLARKE_MAX ? g->values[g->steps[i].out].count * n : 0;
 
     for (size_t e = 0; e < entries; e++)
-      mark[e % n] = mark[e % n] || exact_winner(w, i, e) != recorded_winner(w->c, i, e);
+      mark[e % n] = mark[e % n] || exact_winner(w, i, e) != recorded_winner(w->c, i, e)
+                    || (shares(w, i) && (w->r->piece[i][e] < 0 || w->c->pass.piece[i][e] < 0));
   }
   for (size_t j = 0; j < n; j++)
     if (mark[j] || all)
@@ -198,13 +209,66 @@ compare_entries(int *sign, work *w, size_t step, size_t a, size_t b, size_t j)
   return status;
 }
 
+/* Do two entries of a window tie in the record? */
+static bool
+tie_recorded(const work *w, size_t step, size_t a, size_t b, size_t j)
+{
+  return clarke_matrix_compare_entries(&w->c->pass.value[w->c->g->steps[step].in[0].value], a, b, j) == 0;
+}
+
+/* The same of a touch, whose ties are known: perhaps by what the entries are, and not by numbers. */
+static bool
+same_touch(const work *w, const clarke_touch *t, size_t winner)
+{
+  const clarke_step *s = &w->c->g->steps[t->step];
+  size_t place[CLARKE_MAX_WIDTH], at = 0;
+  const size_t n = clarke_window_tied(place, &w->r->near, t->step, t->feature, t->column);
+  bool same = true;
+
+  for (size_t i = 0; i < s->width && same; i++) {
+    const size_t f = s->in[0].map[t->feature * s->width + i];
+    const bool tied = at < n && place[at] == i;
+
+    at += tied;
+    same = f == CLARKE_NONE || tied == tie_recorded(w, t->step, f, winner, t->sample);
+  }
+  return same;
+}
+
+/* Are the entries of a window that tie in the record those that tie exactly? */
+static clarke_status
+compare_ties(bool *same, work *w, size_t step, size_t e)
+{
+  const clarke_step *s = &w->c->g->steps[step];
+  const size_t n = w->c->pass.n, winner = recorded_winner(w->c, step, e), *map = &s->in[0].map[e / n * s->width];
+  const clarke_touch *t = w->r->piece[step][e] < 0 ? touch_at(w->r, step, e / n, e % n) : NULL;
+  clarke_status status = CLARKE_OK;
+
+  *same = !w->c->by_doubles && (t == NULL || same_touch(w, t, winner));
+  for (size_t i = 0; i < s->width && t == NULL && *same && status == CLARKE_OK; i++) {
+    int sign = 0;
+
+    if (map[i] == CLARKE_NONE || map[i] == winner)
+      continue;
+    status = compare_entries(&sign, w, step, map[i], winner, e % n);
+    *same = sign != 2 && (sign == 0) == tie_recorded(w, step, map[i], winner, e % n);
+  }
+  return status;
+}
+
 static clarke_status
 compare_window(work *w, size_t step, size_t e, clarke_branch exact, clarke_branch recorded)
 {
   const size_t n = w->c->pass.n, winner = recorded_winner(w->c, step, e), largest = exact_winner(w, step, e);
   int sign = 0;
+  bool same = true;
   clarke_status status = CLARKE_OK;
 
+  if (shares(w, step) && (exact < 0 || recorded < 0)) {
+    status = compare_ties(&same, w, step, e);
+    w->p->doubtful += !same;
+    return status;
+  }
   if (largest != winner && largest != CLARKE_NONE)
     status = compare_entries(&sign, w, step, winner, largest, e % n);
   if (status != CLARKE_OK)
@@ -274,7 +338,7 @@ compare_step(work *w, size_t step)
   const size_t x = s->in[0].value;
   /* by doubles all that has a name was recorded, and what has none follows without an error */
   const bool shown = w->c->by_doubles ? w->c->g->values[x].name != NULL : w->c->recorded[x] != NULL;
-  const bool unrecorded = !shown && x != w->c->g->input;
+  const bool unrecorded = !shown && x != w->c->g->input && (w->c->by_doubles || s->kind != CLARKE_MAX || !clarke_certify_is_known(w->c, x));
 
   w->p->asked += entries;
   w->p->unrecorded += unrecorded ? entries : 0;

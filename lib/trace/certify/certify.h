@@ -101,6 +101,8 @@ bool clarke_certify_is_told(const clarke_certify *c, const char *buffer);
 const clarke_step *clarke_certify_normalization(const clarke_certify *c, const char *node);
 /* certify_windows.c: is each entry of the value known, without any error? */
 bool clarke_certify_is_known(const clarke_certify *c, size_t v);
+/* certify_windows.c: the entry of a window that is the first of the largest: a feature of the operand, which was recorded, or is known. */
+size_t clarke_certify_winner(const clarke_certify *c, const clarke_step *s, size_t e);
 /* certify_windows.c: recorded winners. Slopes go along them where they are in their windows. */
 clarke_status clarke_certify_windows(clarke_certify *c, clarke_error *err);
 

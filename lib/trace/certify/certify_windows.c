@@ -1,13 +1,25 @@
 /* Recorded winners of pools, and AD's slopes along the record (certify.h). */
 #include "trace/certify/certify.h"
 #include "base/room.h"
+#include "network/pass/window.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+/* Do entries that are one function of the parameters tie, among which AD divides? They are no touch, and each has a part. */
+static bool
+divides(const clarke_forward *f, size_t step, size_t e, const clarke_profile *profile)
+{
+  const clarke_tie_rule *rule = clarke_profile_tie(profile, f->g->steps[step].op);
+  size_t place[CLARKE_MAX_WIDTH];
+
+  return f->g->steps[step].kind == CLARKE_MAX && rule != NULL && mpq_sgn(rule->beta) != 0
+         && clarke_window_tied(place, f, step, e / f->n, e % f->n) > 1;
+}
+
 /* Every kink that the record is at, and every tied window. */
 static clarke_status
-collect_touches(clarke_touch **touch, size_t *n, const clarke_forward *f, clarke_error *err)
+collect_touches(clarke_touch **touch, size_t *n, const clarke_forward *f, const clarke_profile *profile, clarke_error *err)
 {
   size_t capacity = 0;
 
@@ -17,7 +29,7 @@ collect_touches(clarke_touch **touch, size_t *n, const clarke_forward *f, clarke
     for (size_t e = 0; e < entries; e++) {
       const clarke_branch code = f->piece[i][e];
 
-      if (code >= 0 || code == CLARKE_OPEN)
+      if (code == CLARKE_OPEN || (code >= 0 && !divides(f, i, e, profile)))
         continue;
       if (!clarke_room(touch, &capacity, *n + 1, sizeof **touch))
         return clarke_no_memory(err);
@@ -77,9 +89,8 @@ clarke_certify_is_known(const clarke_certify *c, size_t v)
   return m->radius == NULL;
 }
 
-/* The entry of a window that is the first of the largest: a feature of the operand, which was recorded, or is known. */
-static size_t
-winner_of(const clarke_certify *c, const clarke_step *s, size_t e)
+size_t
+clarke_certify_winner(const clarke_certify *c, const clarke_step *s, size_t e)
 {
   const clarke_operand *o = &s->in[0];
   const clarke_matrix *x = &c->pass.value[o->value];
@@ -140,7 +151,7 @@ judge(windows *w, clarke_error *err)
 
   for (size_t k = 0; k < w->t->count && status == CLARKE_OK; k++) {
     const size_t f = k % rows, j = k / rows, named = named_feature(w, f, w->t->integer[k]);
-    const size_t winner = winner_of(c, s, f * n + j);
+    const size_t winner = clarke_certify_winner(c, s, f * n + j);
 
     if (named != CLARKE_NONE)
       reroute(w, f * n + j, named);
@@ -201,7 +212,7 @@ clarke_certify_windows(clarke_certify *c, clarke_error *err)
 {
   clarke_touch *touch = NULL;
   size_t n = 0;
-  clarke_status status = collect_touches(&touch, &n, &c->pass, err);
+  clarke_status status = collect_touches(&touch, &n, &c->pass, c->profile, err);
 
   if (status == CLARKE_OK)
     status = clarke_slopes_choose(&c->slopes, &c->pass, touch, n, NULL, c->profile, err);

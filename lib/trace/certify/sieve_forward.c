@@ -275,6 +275,24 @@ make_exact(clarke_sieve *s, const exact_step *e, clarke_error *err)
   return CLARKE_OK;
 }
 
+/* Do entries of some window tie, among which AD divides? Here it goes to the first. */
+static bool
+divides(const clarke_sieve *s, const exact_step *e)
+{
+  const clarke_tie_rule *rule = clarke_profile_tie(s->c->profile, e->step->op);
+  const size_t *map = e->step->in[0].map, width = e->step->width, windows = s->g->values[e->step->out].count;
+  bool any = false;
+
+  for (size_t k = 0; k < windows * width && rule != NULL && mpq_sgn(rule->beta) != 0 && !any; k++) {
+    const size_t from = map != NULL ? map[k] : k;
+    const uint32_t *winner = e->winner + k / width * e->n;
+
+    for (size_t j = 0; j < e->n && from != CLARKE_NONE; j++)
+      any |= winner[j] != from && winner[j] != CLARKE_NO_WINNER && e->x[from * e->n + j] == e->x[winner[j] * e->n + j];
+  }
+  return any;
+}
+
 static clarke_status
 copy_or_compare(clarke_sieve *s, const clarke_step *step, clarke_error *err)
 {
@@ -292,6 +310,7 @@ copy_or_compare(clarke_sieve *s, const clarke_step *step, clarke_error *err)
     e.winner = s->winner[step - s->g->steps] = clarke_sieve_take(s, s->g->values[step->out].count * s->n * sizeof *e.winner);
   e.row = malloc(s->n * sizeof *e.row);
   status = e.row != NULL && (e.winner != NULL || !chooses) ? make_exact(s, &e, err) : clarke_no_memory(err);
+  s->open = s->open || (status == CLARKE_OK && chooses && divides(s, &e));
   free(e.row);
   return status == CLARKE_OK && !s->open ? clarke_sieve_place(s, step, e.x, err) : status;
 }

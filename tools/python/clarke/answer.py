@@ -330,9 +330,10 @@ def modules_of(run):
 
 
 def touched_by_module(module, report):
+    """Counts of the layers whose touches are known."""
     counts = {}
     for layer in report["layers"]:
-        if layer["touched"] > 0:
+        if layer["touched"]:
             name = module.get(layer["name"], layer["name"])
             counts[name] = counts.get(name, 0) + layer["touched"]
     return counts
@@ -386,7 +387,7 @@ def audit_run(run, options):
         for kink in gradient["turned"]["kinks"]:
             kink["module"] = module.get(kink["node"])
     kinks = report.get("touched_kinks")
-    touched = None if kinks is None else [of_step(kink, module) for kink in kinks]
+    touched = None if kinks is None or report["touched"] is None else [of_step(kink, module) for kink in kinks]
     return Audited(verdict, reason, touched, gradient, text, report, touched_by_module(module, report))
 
 

@@ -25,6 +25,7 @@ from .answer import Failed, answered, kept_in_answer
 from .derived import Derived
 from .recording.folder import surely
 from .graph.graph import ancestors, require_unread
+from .graph.graph import differentiated as passed
 from .tracing.hooks import Hooks, line_of
 from .operators.primitives import literal
 from .profiles import installed
@@ -73,8 +74,7 @@ def differentiated(trace, inputs, result):
         hooked.restore()
     for why in trace.refusals + trace.functions:
         raise why
-    made = ancestors(result).values()
-    for node in (n for n in made if n.name.rstrip("_") in kinks.KINKS and n.grad_enabled and n.args[0].requires_grad):
+    for node in (n for n in passed(result) if n.name.rstrip("_") in kinks.KINKS and n.grad_enabled and n.args[0].requires_grad):
         if node.grad_output is None or bool(torch.isfinite(node.grad_output).all()):  # of others every derivative is NaN
             kinks.check_pointwise(node, installed())
     return {name: torch.zeros_like(t) if g is None else g for (name, t), g in zip(inputs.items(), found)}

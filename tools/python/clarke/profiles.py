@@ -41,6 +41,8 @@ tie ReduceMax unknown
 tie ReduceMin unknown
 tie Maximum unknown
 tie Minimum unknown
+tie SharedMax mean
+tie SharedMin mean
 tie TopK unknown
 tie Sorted first
 tie Kth stable
@@ -121,6 +123,8 @@ CHOICES = [
     ("GlobalMaxPool", largest, [adaptive, lambda t: F.adaptive_max_pool2d(t[None, None], 1)]),
     ("ReduceMax", largest, [torch.amax, lambda t: torch.max(t, 0)[0], adaptive]),
     ("ReduceMin", lowest, [torch.amin, lambda t: torch.min(t, 0)[0]]),
+    ("SharedMax", largest, [torch.amax, torch.max]),
+    ("SharedMin", lowest, [torch.amin, torch.min]),
     ("TopK", largest, [lambda t: sorted_down(t, 0), lambda t: torch.topk(t, min(8, t.numel()))[0][0]]),
     ("Median", middle, [lambda t: torch.median(t, 0)[0]]),
 ]

@@ -27,7 +27,8 @@ def assert_in_clarke():
         if not answer.in_clarke_of_surrogate and answer.answer == "turned":
             pytest.fail(f"turned: {answer.gradient['why']}. Along the recorded branches: {answer.verdict}: {answer.reason}")
         if not answer.in_clarke_of_surrogate:
-            touched = ", ".join(f"{name or 'the model'} ({n})" for name, n in answer.touched_by_module.items()) or "none"
+            touched = ", ".join(f"{name or 'the model'} ({n})" for name, n in answer.touched_by_module.items())
+            touched = touched or ("not known" if answer.report.get("touched") is None else "none")
             pytest.fail(f"{answer.verdict}: {answer.reason}. Touched kinks: {touched}")
         return answer
     return check

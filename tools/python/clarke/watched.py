@@ -41,8 +41,10 @@ def answer_line(said, verdict, unknown):
     if said["steps_touched"]:
         text += f" Kinks are touched in {counted(said['steps_touched'], 'step')}."
     elif said["steps"]:
-        known = "known to be " if "undecided" in said["verdicts"] else ""  # there arguments may be open
+        known = "known to be " if said["steps_not_known"] else ""
         text += f" No kink is {known}touched in {'those that are' if said['unanswered'] else 'any of them'}."
+    if said["steps_not_known"]:
+        text += f" Which kinks are touched is not known of {counted(said['steps_not_known'], 'step')}."
     if unknown:
         text += f" Whether the gradient that ran is AD's, but for rounding, is not known of {counted(unknown, 'step')}."
     replaced = said["steps_with_surrogates"]

@@ -18,7 +18,7 @@ from .watched import Watched, watched
 
 LINES, FIRST = "steps.jsonl", "first"  # in the monitor's folder
 SETS = "s_less_t", "s_less_t_by_identity"  # of windows, in a layer's counts: T_j by derivatives, as Algorithm 1 has it, and by identity
-AUDITED = "clarke run 2"  # how `clarke audit --run --lines` begins a file
+AUDITED = "clarke run 3"  # how `clarke audit --run --lines` begins a file
 
 
 def whole(text, path, number):
@@ -49,15 +49,15 @@ def read_lines(path):
 def line_of(step, report, run):
     """What is kept of an answer. windows: with several largest entries, be they equal by structure or not; above_zero: of these, all but
     windows of zeros; parted: over touched windows, largest entries that are another function than the first; s_less_t, of a layer that has
-    such: where S_j less T_j of Algorithm 1 is not empty, and how many entries it has in all; None: it is not known, where arguments are open."""
+    such: where S_j less T_j of Algorithm 1 is not empty, and how many entries it has in all. None is what is not known, where arguments are open."""
     if "outside" in report:  # of such a step the folder has nothing else
         return {"step": step, "verdict": report["verdict"], "zone": None, "gradient": report["gradient"]["answer"], "by": None, "surrogates": 0,
                 "touched": None, "layers": [], "outside": report["outside"]["lines"]}
     module = modules_of(run)
     layers = [{"layer": layer["name"], "module": module.get(layer["name"], ""), "op": layer["op"], "touched": layer["touched"],
-               "windows": layer["ties"], "above_zero": layer["ties"] - (layer.get("ties_of_zeros") or 0),
+               "windows": layer["ties"], "above_zero": None if layer["ties"] is None else layer["ties"] - (layer.get("ties_of_zeros") or 0),
                "parted": layer.get("parted", 0), **{of: layer[of] for of in SETS if of in layer}}
-              for layer in report["layers"] if layer["touched"] + layer["ties"] > 0 or layer.get(SETS[0], {}) is None]
+              for layer in report["layers"] if layer["touched"] != 0 or layer["ties"] != 0 or layer.get(SETS[0], {}) is None]
     return {"step": step, "verdict": judged(report)[0], "zone": report["zone"], "gradient": report["gradient"]["answer"],
             "by": report["gradient"]["by"], "surrogates": len(report["gradient"]["surrogates"]), "touched": report["touched"], "layers": layers}
 
@@ -78,6 +78,7 @@ def summary(folder: str | os.PathLike[str]) -> Watched:
     asked = [line for line in lines if "verdict" in line]
     said = {"steps": len(asked), "unanswered": len(lines) - len(asked), "verdicts": {}, "zones": {}, "layers": {}}
     said["steps_touched"] = sum((line["touched"] or 0) > 0 for line in asked)
+    said["steps_not_known"] = sum(line["touched"] is None for line in asked)
     said["steps_with_surrogates"] = sum(line.get("surrogates", 0) > 0 for line in asked)
     said["first_not_in_bouligand"] = next((line["step"] for line in asked if line["verdict"] != "in-bouligand"), None)
     for line in asked:
@@ -86,12 +87,13 @@ def summary(folder: str | os.PathLike[str]) -> Watched:
         for layer in line["layers"]:
             of = said["layers"].setdefault(layer["layer"], {"module": layer["module"], "op": layer["op"], "steps_touched": 0, "touched": 0,
                                                             "steps_with_windows": 0, "windows": 0, "steps_above_zero": 0,
-                                                            "above_zero": 0, "parted": 0,
+                                                            "above_zero": 0, "parted": 0, "steps_not_known": 0,
                                                             **{sets: {"steps": 0, "windows": 0, "entries": 0, "steps_not_known": 0} for sets in SETS}})
             for count, steps in (("touched", "steps_touched"), ("windows", "steps_with_windows"), ("above_zero", "steps_above_zero")):
-                of[count] += layer.get(count, 0)  # a line of an earlier version has no above_zero
-                of[steps] += layer.get(count, 0) > 0
-            of["parted"] += layer.get("parted", 0)
+                of[count] += layer.get(count) or 0  # a line of an earlier version has no above_zero
+                of[steps] += (layer.get(count) or 0) > 0
+            of["parted"] += layer.get("parted") or 0
+            of["steps_not_known"] += layer["touched"] is None
             for sets in SETS:
                 add_sets(of[sets], layer.get(sets, {}))
     return watched(said, lines, path)

@@ -393,6 +393,12 @@ class Graph:
                 raise Unbatched  # read as itself, too
             self.active.add("x")
             return "x"
+        if value.requires_grad and id(value) not in self.moving and is_of_none(value):
+            if not bool(torch.isfinite(value.tensor).all()):
+                self.refuse("it reads a mean of no entries, which is no number", "leave it out where there are none")
+            if not self.whole:
+                raise Unbatched
+            return self.data("data", value.tensor.detach())
         if id(value) in self.moving and value.node is not None and value.requires_grad:
             self.refuse("it reads what is computed from what is trained, and is no number of the graph (places, or a mask)", COMPOSE)
         if self.is_elsewhere(value):
@@ -589,13 +595,17 @@ def depends(value, given):
     return bool(hidden_in(value)) or any(v.requires_grad or any(v is g for g in given) for n in nodes for v in n.reads)
 
 
-def varying(nodes, x):
-    """The values that depend on x, being floats, or on something that requires a gradient, by identity."""
+def is_of_none(value):
+    """Is it made of what has no entries alone, as a sum of none?"""
+    return value.node is not None and all(v.tensor.numel() == 0 or not v.requires_grad or is_of_none(v) for v in value.node.reads)
+
+
+def varying(nodes, x, least=1):
+    """The values that depend on x, being floats, or on something that requires a gradient, by identity: those of so many entries at least."""
     out = {id(x)} if x.tensor.is_floating_point() else set()
     for n in nodes:
-        inputs = n.reads
-        if n.name not in MAKERS and any(id(v) in out or v.requires_grad for v in inputs):
-            out.update(id(v) for v in n.results if isinstance(v, Value))
+        if n.name not in MAKERS and any((id(v) in out or v.requires_grad) and v.tensor.numel() >= least for v in n.reads):
+            out.update(id(v) for v in n.results if isinstance(v, Value) and v.tensor.numel() >= least)
     return out
 
 

@@ -186,7 +186,7 @@ class Program(Graph):
 def written(trace, values, result):
     """The program of a function that was traced: values, its inputs by name."""
     p = Program()
-    p.moving = set().union(*(varying(trace.nodes, value) for value in values.values()))
+    p.moving = set().union(*(varying(trace.nodes, value, least=0) for value in values.values()))
     made = ancestors(result)
     nodes = [n for n in trace.nodes if id(n) in made]
     p.read = {id(v) for n in nodes for v in n.reads} | {id(result)}

@@ -148,7 +148,7 @@ def write_threshold(g, node):
         kept = torch.zeros(like.shape, dtype=torch.bool)
         g.branches.append(node.source)
     name = g.add("Mul", [g.of(x), g.data("kept", kept.to(like.dtype))])
-    return name if value == 0 else g.add("Add", [name, g.data("chosen", torch.where(kept, 0.0, float(value)).to(like.dtype))])
+    return name if value == 0 else g.add("Add", [name, g.data("chosen", torch.zeros_like(kept, dtype=like.dtype).masked_fill(~kept, float(value)))])
 
 
 @operator("softplus")

@@ -32,7 +32,7 @@ RECURRENT = {"mkldnn_rnn_layer", "_cudnn_rnn"}  # layers in one operator
 SPLIT = {"split", "split_with_sizes", "unsafe_split", "unsafe_split_with_sizes"}
 ALONE = {"relu", "sigmoid", "tanh", "abs", "hardswish", "exp", "erf", "reciprocal", "sqrt", "log", "neg", "gelu", "silu", "mish", "leaky_relu", "elu", "celu", "selu", "hardtanh", "hardsigmoid", "rsqrt", "square", "expm1", "softplus", "threshold",
          "sin", "cos", "tan", "sinh", "cosh", "exp2", "log2", "log10", "erfc", "atan"}
-TOGETHER = {"add", "sub", "rsub", "mul", "div"}
+TOGETHER = {"add", "sub", "rsub", "mul", "div", "maximum", "minimum"}
 
 
 def moving(graph, node):
@@ -80,7 +80,7 @@ def keeps_first(graph, node, result):
             return False
         axes = [a % rank for a in (axes if isinstance(axes, (list, tuple)) else [axes])]
         return axes[:1] == [0] if name == "permute" else 0 not in axes
-    added = {"addmm": 1, "addmv": 1, "baddbmm": 1, "addcmul": 3, "addcdiv": 3, **dict.fromkeys(("add", "sub", "rsub", "mul", "div"), 2)}
+    added = {"addmm": 1, "addmv": 1, "baddbmm": 1, "addcmul": 3, "addcdiv": 3, **dict.fromkeys(TOGETHER, 2)}
     return all(any(v is a for a in active) or v.tensor.dim() < len(shape) or v.tensor.shape[0] == 1
                for v in values_in(node.args[:added.get(name, 0)]))
 

@@ -52,7 +52,7 @@ def largest_of_bags(g, node, rows, read, inside):
     numbers = node.args[0].tensor.detach().cpu()[read].reshape(-1)
     both = g.add("Concat", [g.add("Reshape", [rows, g.integers([count])]), g.data("rest", farther(numbers, False)), g.constant(torch.zeros(1, dtype=like.dtype))], axis=0)
     name = g.add("Gather", [both, g.data("places", places.reshape(-1, 1, 1, order.shape[2]))], axis=0)
-    return g.add("Reshape", [window(g, name, order.shape[2], False, None), g.integers(like.shape)])
+    return g.add("Reshape", [window(g, name, order.shape[2], False), g.integers(like.shape)])
 
 
 @operator("_embedding_bag", "_embedding_bag_forward_only")

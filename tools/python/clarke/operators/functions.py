@@ -173,7 +173,7 @@ def write_times_logarithm(g, node):
     if not g.whole:
         raise Unbatched
     like = result(node)
-    y = node.args[1].tensor if hasattr(node.args[1], "tensor") else torch.tensor(float(node.args[1]))
+    y = node.args[1].tensor if hasattr(node.args[1], "tensor") else torch.tensor(float(node.args[1]), dtype=like.dtype)
     if bool((y <= 0).any()):
         g.refuse("x log y has a pole, or ends, where y is 0", "let y be above 0")
     if not any(g.names.get(id(v)) in g.active for v in node.args[1:2]) and not getattr(node.args[1], "requires_grad", False):

@@ -3,32 +3,16 @@ import torch
 
 from .activations import BOUNDS
 from .table import NORMS, argument, operator, result
-from .reductions import (MOST_ENTRIES, MOST_SORTED, axes_of, permuted, placed, require_own_type, spread, ties, window)
+from .reductions import MOST_SORTED, axes_of, permuted, placed, require_own_type, shared_extreme, spread, window
 from ..refused import Unbatched
 
 HIGHEST = 8  # of the powers that Pow has as they are
 
 
-def lines_of(g, name, tensor, axes):
-    """(The name as lines of the entries along these axes, their number and length, the entries likewise.)"""
-    order = [a for a in range(tensor.dim()) if a not in axes] + axes
-    many = 1
-    for a in axes:
-        many *= tensor.shape[a]
-    if not g.whole:
-        raise Unbatched
-    if not 0 < many <= MOST_ENTRIES:
-        g.refuse(f"the largest of {many} entries: a window has at most {MOST_ENTRIES}, and one", "take it of parts, and of these")
-    rows = tensor.numel() // many
-    name = g.add("Transpose", [name], perm=order) if order != sorted(order) else name
-    return g.add("Reshape", [name, g.integers([rows, 1, 1, many])]), many, tensor.permute(order).reshape(rows, many)
-
-
 def largest_size(g, node, smallest):
     """Among equal sizes PyTorch divides."""
-    x, axes = node.args[0], axes_of(node, 2)
-    name, many, numbers = lines_of(g, g.add("Abs", [g.of(x)]), x.tensor.detach().abs(), axes)
-    return g.add("Reshape", [window(g, name, many, smallest, ties(numbers, smallest)), g.integers(result(node).shape)])
+    x = node.args[0]
+    return shared_extreme(g, g.add("Abs", [g.of(x)]), x.tensor, axes_of(node, 2), smallest, keepdims=int(result(node).dim() == x.tensor.dim()))
 
 
 def power_norm(g, node, order):
@@ -98,7 +82,7 @@ def write_first_of_two(g, node):
     if any(bool(v.tensor.isnan().any()) for v in node.args[:2]):
         g.refuse("a number that is none, in whose place the other is taken", "let all entries be numbers")
     name = g.add("Concat", [g.add("Reshape", [spread(g, v, like), flat]) for v in node.args[:2]], axis=3)
-    return g.add("Reshape", [window(g, name, 2, node.name.startswith("fmin"), None), g.integers(like.shape)])
+    return g.add("Reshape", [window(g, name, 2, node.name.startswith("fmin")), g.integers(like.shape)])
 
 
 def clamped_by(g, node, low, high):
@@ -110,7 +94,7 @@ def clamped_by(g, node, low, high):
     for bound, smallest in ((low, False), (high, True)):
         if bound is not None:
             pair = g.add("Concat", [g.add("Reshape", [n, flat]) for n in (name, spread(g, bound, like))], axis=3)
-            name = g.add("Reshape", [window(g, pair, 2, smallest, None), g.integers(like.shape)])
+            name = g.add("Reshape", [window(g, pair, 2, smallest), g.integers(like.shape)])
     return name
 
 
@@ -122,11 +106,8 @@ def write_both_ends(g, node):
     """Among equal entries AD divides."""
     x, axis = node.args[0], node.kwargs.get("dim")
     axes = list(range(x.tensor.dim())) if axis is None else [axis % x.tensor.dim()]
-    made = {}
-    for i in g.read_of(node):
-        name, many, numbers = lines_of(g, g.of(x), x.tensor.detach(), axes)
-        made[i] = g.add("Reshape", [window(g, name, many, i == 0, ties(numbers, i == 0)), g.integers(node.results[i].tensor.shape)])
-    return made
+    keep = int(result(node).dim() == x.tensor.dim())
+    return {i: shared_extreme(g, g.of(x), x.tensor, axes, i == 0, keepdims=keep, result=i) for i in g.read_of(node)}
 
 
 @operator("kthvalue")

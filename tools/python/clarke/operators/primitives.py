@@ -174,6 +174,13 @@ def write_reduction(p, op, names, keepdims=1):
     return of_groups(p.array(names[0]), axes, keepdims, write)
 
 
+@primitive("SharedMax", "SharedMin")
+def write_shared_extreme(p, op, names, keepdims=1):
+    """Among equal entries AD divides."""
+    word = "min{mean}" if op == "SharedMin" else "max{mean}"
+    return of_groups(p.array(names[0]), p.whole_numbers(names[1]).tolist(), keepdims, lambda terms: p.let(f"{word}({', '.join(terms)})"))
+
+
 @primitive("Softmax", "LogSoftmax")
 def write_softmax(p, op, names, axis=-1):
     """Softmax by differences from the first entry: numbers are rational where all are equal."""

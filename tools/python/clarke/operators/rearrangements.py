@@ -3,7 +3,7 @@ import torch
 
 from . import masks
 from .table import argument, operator, result
-from .reductions import MOST_ENTRIES, spread, ties, window
+from .reductions import MOST_ENTRIES, shared_extreme, spread
 from ..tracing.dispatched import Value, overwritten
 
 
@@ -64,7 +64,7 @@ def share(g, value, chosen, like):
     """The value where it is chosen, 0 elsewhere: a product of an activation, an array of data."""
     if isinstance(value, Value) and (id(value) in g.names or value.requires_grad):
         return g.add("Mul", [g.of(value), g.data("kept", chosen.to(like.dtype))])
-    numbers = g.numbers(value).cpu() if isinstance(value, Value) else torch.tensor(value)
+    numbers = g.numbers(value).cpu() if isinstance(value, Value) else torch.tensor(value, dtype=like.dtype)
     table = torch.where(chosen, numbers.to(like.dtype), torch.zeros((), dtype=like.dtype))
     if not bool(torch.isfinite(table).all()):
         return masks.constant(g, table, g.current.results[0])
@@ -258,14 +258,12 @@ def largest_at(g, node, targets, sources, smallest, own):
     numbers = torch.cat([v.tensor.detach().cpu().reshape(-1) for v in (x, values)])
     rest = farther(numbers[table[at < length[:, None]]], smallest)
     table = torch.where(at < length[:, None], table, numbers.numel())
-    numbers = torch.cat([numbers, rest])[table]
-    tied = ties(numbers, smallest) & (at < length[:, None])
     if bool((~alone & (x.tensor.detach().cpu().reshape(-1) == like.detach().cpu().reshape(-1))).any()):
         g.refuse("what was there is equal to the largest, and though it is left out PyTorch gives it a share of the gradient",
                  "begin with numbers that are smaller, as -inf, or include_self=True")
     both = g.add("Concat", [name, flat(g, values, like), g.data("rest", rest)], axis=0)
-    name = g.add("Reshape", [g.add("Gather", [both, g.data("places", table)], axis=0), g.integers([like.numel(), 1, 1, most])])
-    return g.add("Reshape", [window(g, name, most, smallest, tied), g.integers(like.shape)])
+    lines = g.add("Gather", [both, g.data("places", table)], axis=0)
+    return g.add("Reshape", [shared_extreme(g, lines, table, [1], smallest), g.integers(like.shape)])
 
 
 def farther(numbers, smallest):

@@ -1,4 +1,6 @@
 """ATen's operators that make one number of many: variances, logarithms of sums, largest entries, running sums."""
+import math
+
 import torch
 
 from .kinks import sorting
@@ -7,7 +9,7 @@ from ..refused import Unbatched
 from ..tracing.dispatched import Value
 
 MOST_ENTRIES, MOST_SORTED = 4096, 126  # of a window, and in order (docs/operators.md)
-MOST_PERMUTED = 1 << 22  # entries of windows that share ties, in all
+MOST_PERMUTED = 1 << 22  # entries of windows, in all
 
 
 def axes_of(node, i=1):
@@ -64,60 +66,48 @@ def logarithm_of_all(g, node, axes):
 
 @operator("max", "min", "amax", "amin")
 def write_largest(g, node):
-    """A window over all of an axis. With places the first of the largest is AD's (kinks.py looks); without, it divides among them."""
+    """Without places equal entries share the gradient; with places the first of them has it (kinks.py looks): a window over all of the axis."""
     if len(node.args) > 1 and isinstance(node.args[1], Value):
         return write_larger(g, node)
-    x, axes = node.args[0].tensor, axes_of(node)
+    x, axes, smallest = node.args[0].tensor, axes_of(node), node.name.endswith("min")
     order = [a for a in range(x.dim()) if a not in axes] + axes
-    many = 1
-    for a in axes:
-        many *= x.shape[a]
-    if many > MOST_ENTRIES or x.dim() == 0 or (0 in axes and not g.whole):
-        g.refuse(f"the largest of {many} entries: a window has at most {MOST_ENTRIES}, and is of a tensor with axes",
-                 "take it of parts, and of these; of a number it is the number")
+    if len(node.results) == 1:
+        return shared_extreme(g, g.of(node.args[0]), x, axes, smallest, keepdims=int(result(node).dim() == x.dim()))
+    many = entries_of_window(g, x, axes)
     rows = x.numel() // many
     shape = [rows, 1, 1, many] if g.whole else [x.shape[0], rows // x.shape[0], 1, many]
     name = g.of(node.args[0])
     name = g.add("Transpose", [name], perm=order) if order != sorted(order) else name
-    name = g.add("Reshape", [name, g.integers(shape)])
-    smallest = node.name.endswith("min")
-    tied = ties(x.detach().permute(order).reshape(rows, many), smallest) if len(node.results) == 1 else None
-    return {0: g.add("Reshape", [window(g, name, many, smallest, tied), g.integers(result(node).shape)])}
+    name = window(g, g.add("Reshape", [name, g.integers(shape)]), many, smallest)
+    return {0: g.add("Reshape", [name, g.integers(result(node).shape)])}
 
 
-def ties(numbers, smallest):
-    """Which entries of each line are its largest, or smallest."""
-    return (numbers == (numbers.amin(1, keepdim=True) if smallest else numbers.amax(1, keepdim=True))).cpu()
+def entries_of_window(g, x, axes):
+    many = math.prod(x.shape[a] for a in axes)
+    if 0 in axes and not g.whole:
+        raise Unbatched
+    if not 0 < many <= MOST_ENTRIES or x.dim() == 0:
+        g.refuse(f"the largest of {many} entries: a window has at most {MOST_ENTRIES}, and one, and is of a tensor with axes",
+                 "take it of parts, and of these; of a number it is the number")
+    return many
 
 
-def window(g, name, many, smallest, tied, behind=0):
-    """The largest or smallest of each line of many entries. tied: those among which AD divides; else it takes the first. behind: places of padding, in
-    windows that begin at each entry."""
+def shared_extreme(g, name, x, axes, smallest, keepdims=0, result=0):
+    """The largest or smallest entry of a name, which is shaped as x, over axes: among equal ones AD divides."""
+    entries_of_window(g, x, axes)
+    return g.add("SharedMin" if smallest else "SharedMax", [name, g.integers(axes)], domain="clarke", keepdims=keepdims, result=result)
+
+
+def ties(numbers):
+    """Which entries of each line are its largest."""
+    return (numbers == numbers.amax(1, keepdim=True)).cpu()
+
+
+def window(g, name, many, smallest, behind=0):
+    """The largest or smallest of each line of many entries, of which AD takes the first. behind: places of padding, in windows that begin at each entry."""
     name = g.add("Neg", [name]) if smallest else name
-    if tied is None or int(tied.sum(1).max()) <= 1:
-        name = g.add("MaxPool", [name], kernel_shape=[1, many], **({"pads": [0, 0, 0, behind]} if behind else {}))
-    else:
-        name = divided(g, name, tied)
+    name = g.add("MaxPool", [name], kernel_shape=[1, many], **({"pads": [0, 0, 0, behind]} if behind else {}))
     return g.add("Neg", [name]) if smallest else name
-
-
-def divided(g, name, tied):
-    """The same function as the mean of itself, so many times as entries are the largest: each time another of these comes first."""
-    (rows, many), count = tied.shape, tied.sum(1)
-    times = int(count.max())
-    if tied.numel() * times > MOST_PERMUTED:
-        g.refuse(f"of {many} entries up to {times} are the largest, in {rows} lines: too many windows",
-                 "take max(dim), whose gradient the first of them has")
-    own = torch.arange(many).expand(rows, many)
-    first = torch.sort((~tied).to(torch.uint8), dim=1, stable=True).indices[:, :times]  # those that are, and then others
-    order = torch.sort((own[:, None] != first[:, :, None]).to(torch.uint8), dim=2, stable=True).indices
-    places = order + torch.arange(rows)[:, None, None] * many
-    flat = g.add("Reshape", [name, g.integers([rows * many])])
-    name = g.add("Reshape", [g.add("Gather", [flat, g.data("places", places)], axis=0), g.integers([rows, times, 1, many])])
-    name = g.add("Reshape", [g.add("MaxPool", [name], kernel_shape=[1, many]), g.integers([rows, times])])
-    like = g.current.results[0].tensor
-    name = g.add("Mul", [name, g.data("taken", (torch.arange(times) < count[:, None]).to(like.dtype))])
-    return g.add("Div", [g.add("ReduceSum", [name, g.integers([1])], keepdims=0), g.data("ties", count.to(like.dtype))])
 
 
 def spread(g, value, like):
@@ -139,16 +129,8 @@ def spread(g, value, like):
 
 @operator("maximum", "minimum")
 def write_larger(g, node):
-    """A window of two, between which AD divides where they are equal."""
-    shape, like = list(result(node).shape), result(node)
-    count = max(1, like.numel())
-    rows = count if g.whole or not shape else shape[0]
-    flat, both = g.integers([rows, count // max(rows, 1), 1, 1]), []
-    for v in node.args[:2]:
-        both.append(g.add("Reshape", [spread(g, v, like), flat]))
-    name = g.add("Concat", both, axis=3)
-    numbers, smallest = torch.stack([v.tensor.detach().expand(shape).reshape(-1) for v in node.args[:2]], 1), "min" in node.name
-    return {0: g.add("Reshape", [window(g, name, 2, smallest, ties(numbers, smallest)), g.integers(shape)])}
+    """Between two that are equal AD divides."""
+    return g.add("SharedMinimum" if "min" in node.name else "SharedMaximum", [g.operand(v, result(node)) for v in node.args[:2]], domain="clarke")
 
 
 @operator("sort", "topk")
@@ -265,11 +247,11 @@ def largest_differences(g, node, less):
     sizes = (a.unsqueeze(-2) - b.unsqueeze(-3)).abs().reshape(-1, many)
     if many > MOST_ENTRIES or many == 0:
         g.refuse(f"the largest of {many} differences", "take it of parts")
-    if bool((ties(sizes, False).sum(1) > 1).any()):
+    if bool((ties(sizes).sum(1) > 1).any()):
         g.refuse("several differences are the largest, and PyTorch gives each of them the whole gradient",
                  "write it with abs and amax, whose gradient they share")
     name = g.add("Reshape", [g.add("Abs", [less]), g.integers([sizes.shape[0], 1, 1, many])])
-    return g.add("Reshape", [window(g, name, many, False, None), g.integers(result(node).shape)])
+    return g.add("Reshape", [window(g, name, many, False), g.integers(result(node).shape)])
 
 
 def norms_of_others(g, node, less):
@@ -359,7 +341,7 @@ def write_running_largest(g, node):
     rows, back = x.shape[0] if not g.whole else x.numel() // size, g.constant(own.flip(0))
     name = g.add("Reshape", [name, g.integers([rows, x.numel() // size // rows, 1, size])])
     name = g.add("Gather", [name, back], axis=3)
-    name = g.add("Gather", [window(g, name, size, smallest, None, behind=size - 1), back], axis=3)
+    name = g.add("Gather", [window(g, name, size, smallest, behind=size - 1), back], axis=3)
     name = g.add("Reshape", [name, g.integers([x.shape[a] for a in order])])
     return {0: g.add("Transpose", [name], perm=[order.index(a) for a in range(x.dim())]) if order != sorted(order) else name}
 

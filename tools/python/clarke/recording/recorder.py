@@ -18,6 +18,7 @@ from typing import Callable, Sequence
 import numpy as np
 import torch
 from torch.nn.modules import module as hooks
+from torch.nn.parameter import is_lazy
 from torch.optim.swa_utils import AveragedModel
 from torch.overrides import _get_current_function_mode_stack
 from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
@@ -34,14 +35,14 @@ from .calls import repeated_by
 from ..files import array, npz, raw, safetensors, size_of
 from .folder import Folder, surely
 from ..tracing.hooks import Hooks
-from ..tracing.memory import span
+from ..tracing.memory import is_folded, overlap, span
 from ..sums.precision import of_products, precision
 from ..profiles import installed
 from ..refused import FOLDER, Refused
 from .repeated import Program, Repeated, Unalike
 from ..tracing.sparse import dense
 from ..graph.surrogates import note_function
-from ..tracing.dispatched import HANDED, Dispatch, Functions, Trace, place, unseen, values_in
+from ..tracing.dispatched import HANDED, TOGGLED, Dispatch, Functions, Trace, place, unseen, values_in
 
 MOST_WAITING = 2  # steps in the background; each holds its activations
 
@@ -331,6 +332,8 @@ class record:
             if type(module).__name__ == "OptimizedModule" or getattr(module, "_compiled_call_impl", None) is not None:
                 raise Refused(name or "the model", "it is compiled (torch.compile): its operators cannot be seen", "record the module itself")
         for name, p in self.parameters.items():
+            if is_lazy(p):
+                raise Refused(name, "it has no shape yet (a lazy module)", "call the model once before the block")
             if p.grad is not None and self.accumulate and p._post_accumulate_grad_hooks:
                 raise Refused(name, "it has a gradient already, and a hook that is run when more is added to it (register_post_accumulate_grad_hook): in a "
                               "record it would see this pass's alone", "zero_grad first, or take the hook away")
@@ -416,6 +419,8 @@ class record:
                 self.trace.refuse(f"{name} is {now[name]} in the backward pass, and was {self.flags[name]} in the forward pass",
                                   "set it before the block, once")
         self.trained = {name for name, p in self.parameters.items() if p.requires_grad}
+        if any((read := self.trace.by_identity.get(id(p))) and read.requires_grad and not p.requires_grad for p in self.parameters.values()):
+            self.trace.refuse(*TOGGLED)
         self.fresh = self.fresh and all(p.grad is None for p in self.parameters.values())
         if not self.accumulate:
             if self.hooked is None:  # a second pass is told by itself
@@ -524,7 +529,7 @@ class record:
         found = graphs.ancestors(self.trace.loss, given)
         nodes = [n for n in self.trace.nodes if id(n) in found]
         graph.initializers = {n: self.begun(n, t) for n, t in graph.initializers.items()}
-        self.require_gradients(graph)
+        self.require_gradients(self.trained_in(graph))
         self.differentiated = graphs.differentiated(self.trace.loss)
         if not self.background:
             kinks.check(self.differentiated, installed())
@@ -573,8 +578,7 @@ class record:
             ran.tell_all()
             return False
         program = ran.program
-        for name in program.trained_in:
-            self.require_gradient(name)
+        self.require_gradients(program.trained_in)
         step = program.run["steps"][0] | {"step": self.step, "loss": ran.loss.item().hex(), "files": {}, "again": "program" if self.again is not None else None}
         if self.again is not None:
             program.known.steps += 1
@@ -750,10 +754,17 @@ class record:
                 raise Refused(value.node.where(), "what the model is called with was computed from its own parameters",
                               "record a module that computes both, or detach what the model is called with")
 
-    def require_gradients(self, graph):
-        """Each trained parameter of the graph has one."""
-        for name in sorted(self.trained_in(graph)):
+    def require_gradients(self, names):
+        """Each trained parameter of the graph has one, and no other has its memory: what shares entries moves together, and no gradient is of that."""
+        by_storage = {}
+        for name in sorted(names):
             self.require_gradient(name)
+            p = self.parameters[name]
+            there = by_storage.setdefault(storage(p), []) if p.numel() > 0 else []
+            if (other := name if is_folded(p) else next((n for n in there if overlap(p, self.parameters[n])), None)) is not None:
+                raise Refused(name, f"its entries lie in the memory of {'each other' if other == name else other}: they move together, and each has a "
+                              "gradient of its own", "tie weights by one parameter (b.weight = a.weight), and expand it in forward")
+            there.append(name)
 
     def require_gradient(self, name):
         if self.gradients.get(name) is None:

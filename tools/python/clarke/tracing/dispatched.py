@@ -232,7 +232,8 @@ REPLACED = ("the memory of a tensor was replaced behind autograd's back (.data =
             "compute it by an operator, and before the block where it is to be no part of the step")
 
 
-TOGGLED = "whether a tensor requires a gradient was changed after it was read", "set requires_grad before the block"
+BEHIND = "numbers of what is trained are read behind autograd's back (.data, or a copy of a parameter, where x.detach() says so)"
+TOGGLED = "whether a tensor requires a gradient was changed in the block", "set requires_grad before the block"
 CHANGED_IN_BACKWARD = "a parameter is changed while the backward pass runs", "change it behind the backward pass, as an optimizer does"
 WITHIN = ("a backward pass within the step (torch.autograd.grad with create_graph=True, as a gradient penalty has): its derivative is made of operators' second "
           "derivatives, which no record has",
@@ -310,6 +311,15 @@ class Trace:
                 return value
         return None
 
+    def is_behind(self, t):
+        """Has a tensor that nobody made numbers of what is trained, autograd not knowing? A new leaf may: a parameter that is copied in the block, say."""
+        storage = t.untyped_storage().data_ptr()
+        if not t.requires_grad:
+            return storage in self.trained or reaches(t, self.spans)
+        if not t.is_leaf or id(t) in self.homes:
+            return False
+        return reaches(t, self.spans) or any(overlap(v.tensor, t) and trained(v) for v in self.stored.get(storage, ()))
+
     def of_function(self, t):
         """What somebody's Function gives is made without gradients, by its last operator, and then has the Function's derivative: another value."""
         if not isinstance(t.grad_fn, torch.autograd.function.BackwardCFunction):
@@ -356,9 +366,11 @@ class Trace:
             found = self.of_function(t) or self.at_place(t, t.untyped_storage().data_ptr())
         if found is None:
             self.require_home(t)
+            if id(t) in self.homes and not t.requires_grad and place(t)[0] in self.parameters:  # it did as the block began
+                raise self.refused(*TOGGLED)
+            hidden = BEHIND if self.is_behind(t) else ""
             found = self.remember(t, None)
-            if not t.requires_grad and (t.untyped_storage().data_ptr() in self.trained or reaches(t, self.spans)):
-                found.hidden = "numbers of what is trained are read behind autograd's back (.data, where x.detach() says so)"
+            found.hidden = hidden
             return found
         return self.refreshed(found, t) if found.stale else found
 

@@ -29,6 +29,11 @@ def places(t):
     return at.reshape(-1)
 
 
+def is_folded(t):
+    """Does an entry lie where another of the same tensor does, as where it is expanded?"""
+    return not t.is_contiguous() and torch._debug_has_internal_overlap(t) != 0 and places(t).unique().numel() != t.numel()
+
+
 def shared(t, changed):
     """(entries of t, entries of `changed`, numbered in their order) that lie at one place each. None: an entry of either lies where another does."""
     mine, others = places(t), places(changed)
