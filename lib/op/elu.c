@@ -1,5 +1,5 @@
 /* Elu: x above 0, alpha (exp(x) - 1) below; a kink at 0 unless alpha is 1. Selu: gamma times that. Celu: alpha (exp(x / alpha) - 1)
- * below 0, without a kink: Elu(x) is Celu of x, or alpha x below 0. Programs have an instruction for Elu, whose left piece is no
+ * below 0, without a kink: Elu(x) is Celu of x, or alpha x below 0. Selu's gamma is in both pieces' slopes, so that they are Selu's own. Programs have an instruction for Elu, whose left piece is no
  * polynomial. */
 #include "op/lower.h"
 #include "op/pieces.h"
@@ -41,17 +41,17 @@ smooth(clarke_lowering *low, size_t value, double alpha, clarke_error *err)
   return s != NULL ? scaled(low, s->out, alpha, false, err) : CLARKE_NONE;
 }
 
-/* x, or alpha x below 0: a kink, but for alpha 1 */
+/* right x, or left x below 0: a kink, but for equal slopes */
 static size_t
-bent(clarke_lowering *low, double alpha, clarke_error *err)
+bent(clarke_lowering *low, double left, double right, clarke_error *err)
 {
   clarke_step *s = clarke_lower_pointwise(low, 1, err);
 
   if (s == NULL)
     return CLARKE_NONE;
-  mpq_set_d(s->pieces.coef[0][1], alpha);
-  mpq_set_ui(s->pieces.coef[1][1], 1, 1);
-  if (alpha == 1)
+  mpq_set_d(s->pieces.coef[0][1], left);
+  mpq_set_d(s->pieces.coef[1][1], right);
+  if (left == right)
     s->pieces.n_kinks = 0;
   return s->out;
 }
@@ -69,11 +69,9 @@ lower_elu(clarke_lowering *low, clarke_error *err)
     return status;
   if (!(alpha > 0) || !(gamma > 0))
     return clarke_lower_fail(low, err, "alpha and gamma must be positive");
-  value = name == 'C' ? low->in[0] : bent(low, alpha, err);
+  value = name == 'C' ? low->in[0] : bent(low, alpha * gamma, gamma, err); /* of two floats, exact */
   if (value != CLARKE_NONE)
-    value = smooth(low, value, alpha, err);
-  if (value != CLARKE_NONE)
-    value = scaled(low, value, gamma, false, err);
+    value = smooth(low, value, alpha * gamma, err);
   return value != CLARKE_NONE ? clarke_lower_done(low, value, err) : err != NULL ? err->code : CLARKE_ENOMEM;
 }
 

@@ -215,6 +215,35 @@ START_TEST(drawn_means_are_gradients)
 }
 END_TEST
 
+/* Selu(x w) at w = 0 has the slopes 1 and 2, its gamma in both; a profile's number is its slope, too. */
+START_TEST(selus_slope_has_its_gamma)
+{
+  static const struct {
+    const char *profile;
+    clarke_verdict verdict;
+  } of[] = {
+    {"Selu 0 1\n", CLARKE_IN_BOULIGAND}, {"Selu 0 right\n", CLARKE_IN_BOULIGAND},   {"Selu 0 2\n", CLARKE_IN_BOULIGAND},
+    {"Selu 0 3/2\n", CLARKE_IN_CLARKE},  {"Selu 0 1/2\n", CLARKE_NOT_IN_CLARKE}, {"Selu 0 3\n", CLARKE_NOT_IN_CLARKE},
+  };
+
+  for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+    asked a;
+    clarke_model_node *selu;
+
+    asked_begin(&a, 1, 1, NUMBERS(1));
+    a.profile = of[i].profile;
+    weight(&a, "w", SHAPE(1, 1,), NUMBERS(0));
+    node(&a, "MatMul", "x,w", "y");
+    selu = node(&a, "Selu", "y", "out");
+    attr_float(selu, "alpha", 0.5);
+    attr_float(selu, "gamma", 2);
+    ask(&a, "out");
+    verdict_is(&a, of[i].verdict);
+    asked_end(&a);
+  }
+}
+END_TEST
+
 int
 main(void)
 {
@@ -225,5 +254,6 @@ main(void)
   tcase_add_test(tests, samples_are_apart);
   tcase_add_test(tests, no_effect_through_a_zero);
   tcase_add_test(tests, drawn_means_are_gradients);
+  tcase_add_test(tests, selus_slope_has_its_gamma);
   return run_tests();
 }

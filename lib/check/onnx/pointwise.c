@@ -115,7 +115,8 @@ put_scaled(builder *b, const rational *by)
     s->factors[f].coef = coef;
 }
 
-/* Celu, alpha ELU(x / alpha); Elu, that of x, or alpha x below 0; Selu, gamma times Elu. */
+/* Celu, alpha ELU(x / alpha); Elu, that of x, or alpha x below 0. Selu, gamma times Elu: beta ELU(y / beta), with beta alpha gamma, y gamma x, or
+ * beta x below 0. So a proxy is Selu's own slope. */
 void
 lower_elu(builder *b)
 {
@@ -130,20 +131,20 @@ lower_elu(builder *b)
   else
     mpq_set(&gamma, &plus_one);
   need(mpq_sgn(&alpha) > 0 && mpq_sgn(&gamma) > 0, "alpha and gamma must be positive");
+  mpq_mul(&alpha, &alpha, &gamma);
   need(x->constant == NULL, "its input must be an activation");
   put(b, NULL, x->step, x->map, x->rank, x->dims);
   if (b->op[0] != 'C') {
     step *s = add_function(b, PIECEWISE, x);
     s->n_kinks = 1;
     mpq_set(&s->piece[0][1], &alpha);
-    mpq_set(&s->piece[1][1], &plus_one);
+    mpq_set(&s->piece[1][1], &gamma);
   }
   mpq_inv(&inverse, &alpha);
   put_scaled(b, &inverse);
   value argument = b->out;
   put_function(b, F_ELU, &argument);
   put_scaled(b, &alpha);
-  put_scaled(b, &gamma);
 }
 
 /* The exponential of the exponents times the logarithm. One constant is a number, which no parameter is; so are integers. */
