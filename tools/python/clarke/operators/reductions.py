@@ -86,8 +86,8 @@ def entries_of_window(g, x, axes):
     many = math.prod(x.shape[a] for a in axes)
     if 0 in axes and not g.whole:
         raise Unbatched
-    if not 0 < many <= MOST_ENTRIES or x.dim() == 0:
-        g.refuse(f"the largest of {many} entries: a window has at most {MOST_ENTRIES}, and one, and is of a tensor with axes",
+    if not 0 < many <= MOST_ENTRIES or x.dim() == 0 or x.numel() == 0:
+        g.refuse(f"the largest of {many} entries: a window has at most {MOST_ENTRIES}, and one, and is of a tensor with axes and entries",
                  "take it of parts, and of these; of a number it is the number")
     return many
 
@@ -130,6 +130,9 @@ def spread(g, value, like):
 @operator("maximum", "minimum")
 def write_larger(g, node):
     """Between two that are equal AD divides."""
+    data, made = [v for v in node.args[:2] if isinstance(v, Value) and id(v) not in g.names], result(node)
+    if made.numel() == 0 or (bool(torch.isfinite(made).all()) and not all(bool(torch.isfinite(v.tensor).all()) for v in data)):
+        g.refuse("it is of no entries, or reads one that is infinite", "leave it out where it has none; take a large number, as -1e4, for infinity")
     return g.add("SharedMinimum" if "min" in node.name else "SharedMaximum", [g.operand(v, result(node)) for v in node.args[:2]], domain="clarke")
 
 
