@@ -127,6 +127,64 @@ START_TEST(counted_again)
 }
 END_TEST
 
+/* The first window of a network with one, as it was asked. */
+static const clarke_layer *
+window_of(const asked *a)
+{
+  for (size_t i = 0; i < a->audit.n_layers; i++)
+    if (a->graph.steps[a->audit.layer[i].step].kind == CLARKE_MAX)
+      return &a->audit.layer[i];
+  ck_abort_msg("no window");
+}
+
+/* x (w, w, u): of columns that are one parameter's entries twice the entries are one function; of one that has equal numbers, none. */
+static void
+ask_columns(asked *a, double w, double u)
+{
+  asked_begin(a, 1, 2, NUMBERS(1, 1));
+  a->profile = "tie ReduceMax first\n";
+  weight(a, "w", SHAPE(2, 1,), NUMBERS(w, w));
+  weight(a, "u", SHAPE(2, 1,), NUMBERS(u, u));
+  attr_int(node(a, "Concat", "w,w,u", "c"), "axis", 1);
+  node(a, "MatMul", "x,c", "y");
+  attr_ints(node(a, "ReduceMax", "y", "m"), "axes", SHAPE(1,));
+  ask(a, "m");
+}
+
+START_TEST(columns_of_one_parameter)
+{
+  asked a;
+
+  ask_columns(&a, 3, 1);
+  ck_assert_uint_eq(window_of(&a)->ties, 1);
+  ck_assert_uint_eq(window_of(&a)->touched, 0);
+  asked_end(&a);
+  ask_columns(&a, 3, 3);
+  ck_assert_uint_eq(window_of(&a)->touched, 1);
+  asked_end(&a);
+}
+END_TEST
+
+/* max(mean(x w), x w), the mean over an axis of one entry: it is that entry. Over two it is another function. */
+START_TEST(a_mean_of_one)
+{
+  asked a;
+
+  for (long width = 1; width < 3; width++) {
+    asked_begin(&a, 1, 1, NUMBERS(1));
+    a.profile = "tie Maximum first\n";
+    weight(&a, "w", SHAPE(1, width,), NUMBERS(2, 2));
+    node(&a, "MatMul", "x,w", "y");
+    attr_ints(node(&a, "ReduceMean", "y", "mean"), "axes", SHAPE(1,));
+    node(&a, "Max", "mean,y", "m");
+    ask(&a, "m");
+    ck_assert_uint_eq(window_of(&a)->ties, (size_t)width);
+    ck_assert_uint_eq(window_of(&a)->touched, width == 1 ? 0 : 2);
+    asked_end(&a);
+  }
+}
+END_TEST
+
 int
 main(void)
 {
@@ -137,5 +195,7 @@ main(void)
   tcase_add_test(tests, a_mean_has_no_winner);
   tcase_add_test(tests, derivatives_by_layers_before);
   tcase_add_test(tests, counted_again);
+  tcase_add_test(tests, columns_of_one_parameter);
+  tcase_add_test(tests, a_mean_of_one);
   return run_tests();
 }
