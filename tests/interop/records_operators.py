@@ -567,6 +567,19 @@ def floats_tie(folder, largest):
     return None if halves and answer.answer == "not known" else f"{answer.answer}, and PyTorch's derivative is {model.w.grad.tolist()}"
 
 
+def one_function_ties(folder):
+    """Exactly three entries tie, of which two are one function; rounding parts these two, and PyTorch shares between two."""
+    run = os.path.join(folder, "run")
+    model = Own((4,), lambda x, w: torch.stack([x * w[0] + x * w[1] + x * w[2], x * w[1] + x * w[2] + x * w[0], x * w[3]]).amax(0))
+    with torch.no_grad():
+        model.w.copy_(torch.tensor([1, 2.0 ** -24, 2.0 ** -24, 1 + 2.0 ** -23]))
+    with clarke.record(run, model):
+        model(torch.ones(1)).sum().backward()
+    answer = clarke.audit(run)
+    halves = model.w.grad.tolist() == [0.5] * 4
+    return None if halves and answer.answer == "not known" else f"{answer.answer}, and PyTorch's derivative is {model.w.grad.tolist()}"
+
+
 def told(folder, says, f):
     run = os.path.join(folder, "run")
     step(run, f, torch.float32)
@@ -579,7 +592,8 @@ def main():
     cases = [(n, lambda folder, f=f, n=n: right(folder, f, n not in OPEN)) for n, f in RIGHT.items()]
     cases += [("ldexp-below-0", refuted), ("bags-by-frequency", bags_by_frequency)]
     cases += [("floats-tie", lambda folder: floats_tie(folder, torch.maximum)),
-              ("floats-tie-in-lines", lambda folder: floats_tie(folder, lambda a, b: torch.stack([a, b], 1).amax(1)))]
+              ("floats-tie-in-lines", lambda folder: floats_tie(folder, lambda a, b: torch.stack([a, b], 1).amax(1))),
+              ("one-function-ties", one_function_ties)]
     cases += [(n, lambda folder, f=f: right(folder, f)) for n, f in OWN.items()]
     cases += [(n, lambda folder, says=says, f=f: refused(folder, says, f)) for n, (says, f) in REFUSED.items()]
     cases += [(n, lambda folder, says=says, f=tuple(f): refused(folder, says, f)) for n, (says, *f) in OWN_REFUSED.items()]

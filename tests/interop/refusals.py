@@ -255,7 +255,7 @@ step("vectors of other axes", lambda h: torch.linalg.cross(h[:, :3], torch.ones(
 step("norm of a number", lambda h: torch.linalg.vector_norm(h.sum()))
 step("a computed weight, transposed", lambda h: F.conv_transpose1d(h.unsqueeze(1), h[:1, :3].reshape(1, 1, 3)))
 step("largest of many", lambda h: h.repeat(1, 1000).max(1)[0])
-step("many largest", lambda h: (0 * h).repeat(1, 800).amax(1))
+step("many largest", lambda h: (0 * h).repeat(1, 1000).amax(1))
 step("sorted many", lambda h: h.repeat(1, 30).sort(1)[0])
 step("without an order", lambda h: h.topk(2, sorted=False)[0])
 step("median of all of many", lambda h: h.repeat(1, 30).median())

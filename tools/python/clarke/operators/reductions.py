@@ -9,7 +9,7 @@ from ..refused import Unbatched
 from ..tracing.dispatched import Value
 
 MOST_ENTRIES, MOST_SORTED = 4096, 126  # of a window, and in order (docs/operators.md)
-MOST_PERMUTED = 1 << 22  # entries of windows, in all
+MOST_PERMUTED = 1 << 22  # entries of windows of running maxima, in all
 
 
 def axes_of(node, i=1):

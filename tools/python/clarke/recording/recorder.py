@@ -419,6 +419,8 @@ class record:
                 self.trace.refuse(f"{name} is {now[name]} in the backward pass, and was {self.flags[name]} in the forward pass",
                                   "set it before the block, once")
         self.trained = {name for name, p in self.parameters.items() if p.requires_grad}
+        if self.trace.repeated is not None and not self.trained.issuperset(self.trace.repeated.program.trained_in):
+            self.trace.tell()
         if any((read := self.trace.by_identity.get(id(p))) and read.requires_grad and not p.requires_grad for p in self.parameters.values()):
             self.trace.refuse(*TOGGLED)
         self.fresh = self.fresh and all(p.grad is None for p in self.parameters.values())
