@@ -127,6 +127,99 @@ START_TEST(counted_again)
 }
 END_TEST
 
+/* The first window of a network with one, as it was asked. */
+static const clarke_layer *
+window_of(const asked *a)
+{
+  for (size_t i = 0; i < a->audit.n_layers; i++)
+    if (a->graph.steps[a->audit.layer[i].step].kind == CLARKE_MAX)
+      return &a->audit.layer[i];
+  ck_abort_msg("no window");
+}
+
+/* x (w, w, u), the columns of one parameter, chosen by a Gather: of columns that are one the entries are one function. */
+static void
+ask_columns(asked *a, double u)
+{
+  const int64_t columns[] = {0, 0, 1};
+
+  asked_begin(a, 1, 2, NUMBERS(1, 1));
+  a->profile = "tie ReduceMax first\n";
+  weight(a, "w", SHAPE(2, 2,), NUMBERS(3, u, 3, u));
+  memcpy(model_integers(&a->model, "columns", SHAPE(3,)), columns, sizeof columns);
+  attr_int(node(a, "Gather", "w,columns", "c"), "axis", 1);
+  node(a, "MatMul", "x,c", "y");
+  attr_ints(node(a, "ReduceMax", "y", "m"), "axes", SHAPE(1,));
+  ask(a, "m");
+}
+
+START_TEST(columns_of_one_parameter)
+{
+  asked a;
+
+  ask_columns(&a, 1);
+  ck_assert_uint_eq(window_of(&a)->ties, 1);
+  ck_assert_uint_eq(window_of(&a)->touched, 0);
+  asked_end(&a);
+  ask_columns(&a, 3);
+  ck_assert_uint_eq(window_of(&a)->touched, 1);
+  asked_end(&a);
+}
+END_TEST
+
+/* (2 x, 0 x') C by parameters (2, 0), at x = 1: the columns of C, a Constant, are (p, 0), (1, -0) and (1, q). Of equal columns the entries
+ * are one function; where x' is 0, of all that are alike beside it. */
+static void
+numbers_are(double p, double q, double beside, size_t touched)
+{
+  clarke_tensor *numbers;
+  asked a;
+
+  asked_begin(&a, 1, 2, NUMBERS(1, beside));
+  a.profile = "tie ReduceMax first\n";
+  weight(&a, "w", SHAPE(2,), NUMBERS(2, 0));
+  numbers = &node_attr(node(&a, "Constant", "", "c"), "value", CLARKE_ATTR_TENSOR)->t;
+  *numbers = tensor_of("c", CLARKE_F64, SHAPE(2, 3,));
+  memcpy(numbers->real, NUMBERS(p, 1, 1, 0, -0.0, q), 6 * sizeof *numbers->real);
+  node(&a, "Mul", "x,w", "y");
+  node(&a, "MatMul", "y,c", "z");
+  attr_ints(node(&a, "ReduceMax", "z", "m"), "axes", SHAPE(1,));
+  ask(&a, "m");
+  ck_assert_uint_eq(window_of(&a)->ties, 1);
+  ck_assert_uint_eq(window_of(&a)->touched, touched);
+  asked_end(&a);
+}
+
+START_TEST(equal_numbers)
+{
+  numbers_are(0.5, 0, 1, 0);
+  numbers_are(0.5, 1, 0, 0);
+  numbers_are(0.5, 1, 1, 1);
+  numbers_are(1, 0, 1, 0);
+  numbers_are(1, 1, 1, 1);
+}
+END_TEST
+
+/* max(mean(x w), x w), the mean over an axis of one entry: it is that entry. Over two it is another function. */
+START_TEST(a_mean_of_one)
+{
+  asked a;
+
+  for (long width = 1; width < 3; width++) {
+    asked_begin(&a, 1, 1, NUMBERS(1));
+    a.profile = "tie Maximum first\n";
+    weight(&a, "w", SHAPE(1, width,), NUMBERS(2, 2));
+    node(&a, "MatMul", "x,w", "y");
+    attr_ints(node(&a, "ReduceMean", "y", "mean"), "axes", SHAPE(1,));
+    node(&a, "Max", "mean,y", "m");
+    ask(&a, "m");
+    ck_assert_uint_eq(window_of(&a)->ties, (size_t)width);
+    ck_assert_uint_eq(window_of(&a)->touched, width == 1 ? 0 : 2);
+    asked_end(&a);
+  }
+}
+END_TEST
+
 int
 main(void)
 {
@@ -137,5 +230,8 @@ main(void)
   tcase_add_test(tests, a_mean_has_no_winner);
   tcase_add_test(tests, derivatives_by_layers_before);
   tcase_add_test(tests, counted_again);
+  tcase_add_test(tests, columns_of_one_parameter);
+  tcase_add_test(tests, equal_numbers);
+  tcase_add_test(tests, a_mean_of_one);
   return run_tests();
 }

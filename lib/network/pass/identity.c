@@ -83,6 +83,18 @@ clarke_identities_known(clarke_identities *ids, size_t value)
   return ids->known[value];
 }
 
+/* Does a step take each entry once, as its operator made it? So is a sum over an axis of one entry, and a mean. */
+static bool
+takes_once(const clarke_identities *ids, const clarke_step *s, size_t feature)
+{
+  const bool dense = s->kind == CLARKE_DENSE;
+  const clarke_value *by = &ids->g->values[dense ? s->dense.weight : s->in[1].value];
+
+  if (!by->made || (dense ? s->dense.inner != 1 || by->count != 1 : s->root))
+    return false;
+  return by->real[dense ? 0 : clarke_operand_entry(&s->in[1], feature)] == 1;
+}
+
 /* What an entry is a copy of, of the step's operand `*operand`: *feature is moved there, to CLARKE_NONE in
  * padding. Entries are moved by GATHER, and by SUM where the others are not there (Concat); a window's
  * output is its largest entry, of which the first stands for tied ones of one identity. A SUM may turn the sign. */
@@ -96,6 +108,13 @@ copies(const clarke_identities *ids, const clarke_step *s, size_t *operand, size
   *operand = 0;
   switch (s->kind) {
   case CLARKE_GATHER:
+    *feature = clarke_operand_entry(&s->in[0], *feature);
+    return true;
+  case CLARKE_DENSE:
+    return takes_once(ids, s, *feature);
+  case CLARKE_SCALE:
+    if (!takes_once(ids, s, *feature))
+      return false;
     *feature = clarke_operand_entry(&s->in[0], *feature);
     return true;
   case CLARKE_MAX:

@@ -167,11 +167,13 @@ uint64_t
 clarke_coefficient(const clarke_graph *g, size_t value, size_t entry)
 {
   const clarke_value *v = &g->values[value];
+  double number;
   uint64_t bits;
 
   if (v->parameter != CLARKE_NONE)
     return v->origin != NULL ? v->origin[entry] : entry;
-  memcpy(&bits, &v->real[entry], sizeof bits);
+  number = v->real[entry] + 0.0; /* -0 is 0 */
+  memcpy(&bits, &number, sizeof bits);
   return bits;
 }
 

@@ -39,7 +39,6 @@ patch_of(clarke_identities *ids, const clarke_step *s, size_t b, size_t r, size_
   if (*known != 0)
     return *known;
   k = clarke_key_begin(ids, BY_PLACE, s->out);
-  clarke_key_put(&k, d->grouped ? b : 0);
   for (size_t i = 0; i < d->inner; i++) {
     clarke_identity id =
       clarke_identity_of(ids, s->in[0].value, (b * d->inner + i) * d->repeat + r, j);
@@ -55,14 +54,43 @@ patch_of(clarke_identities *ids, const clarke_step *s, size_t b, size_t r, size_
   return *known = clarke_key_intern(&k, constant);
 }
 
-/* The key of a product's entry: its column, and which output of it. */
+/* Which entry of its parameter stands in place i of a row of the weights, or which number. */
+static uint64_t
+weight_at(const clarke_identities *ids, const clarke_dense *d, size_t row, size_t i)
+{
+  return clarke_coefficient(ids->g, d->weight, d->transposed ? i * d->outer + row : row * d->inner + i);
+}
+
+/* The row of the weights that makes entry (f, j): the first of those that are alike but for places whose entry is the constant 0. Each
+ * row of a parameter as it stands has entries of its own. */
+static size_t
+row_of(clarke_identities *ids, const clarke_step *s, size_t f, size_t j)
+{
+  const clarke_dense *d = &s->dense;
+  const clarke_value *w = &ids->g->values[d->weight];
+  const size_t b = f / d->repeat / d->outer, r = f % d->repeat, row = f / d->repeat % d->outer + (d->grouped ? b * d->outer : 0);
+  const bool apart = w->parameter != CLARKE_NONE && w->origin == NULL;
+
+  for (size_t first = 0; first < row && !apart; first++) {
+    size_t i = 0;
+
+    while (i < d->inner && (weight_at(ids, d, first, i) == weight_at(ids, d, row, i) ||
+                            clarke_identity_of(ids, s->in[0].value, (b * d->inner + i) * d->repeat + r, j) == CLARKE_IDENTITY_ZERO))
+      i++;
+    if (i == d->inner)
+      return first;
+  }
+  return row;
+}
+
+/* The key of a product's entry: its column, and which row makes it. */
 static clarke_key
-product_key(clarke_identities *ids, const clarke_step *s, size_t f, clarke_identity patch)
+product_key(clarke_identities *ids, const clarke_step *s, size_t f, size_t j, clarke_identity patch)
 {
   clarke_key k = clarke_key_begin(ids, BY_STRUCTURE, s->out);
 
   clarke_key_put(&k, patch);
-  clarke_key_put(&k, f / s->dense.repeat % s->dense.outer);
+  clarke_key_put(&k, row_of(ids, s, f, j));
   return k;
 }
 
@@ -75,7 +103,7 @@ of_dense(clarke_identities *ids, const clarke_step *s, size_t f, size_t j)
 
   if (patch == CLARKE_IDENTITY_ZERO)
     return patch;
-  k = product_key(ids, s, f, patch);
+  k = product_key(ids, s, f, j, patch);
   return clarke_key_settle(&k, clarke_identity_is_constant(patch), s->out, f * ids->n + j);
 }
 
@@ -96,7 +124,7 @@ of_operand(clarke_identities *ids, const clarke_step *s, size_t value, size_t f,
                       : patch_of(ids, p, f / p->dense.repeat / p->dense.outer, f % p->dense.repeat, j);
   if (patch == CLARKE_IDENTITY_ZERO)
     return patch;
-  k = product_key(ids, p, f, patch);
+  k = product_key(ids, p, f, j, patch);
   return clarke_key_intern(&k, clarke_identity_is_constant(patch));
 }
 
