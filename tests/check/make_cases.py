@@ -402,6 +402,14 @@ def orders():
              ["N", 2, 2], None, dict(w=[[1], [2]]))
         case("order-" + name, status, reason, verdict="in-bouligand", model=f"order-{name}.onnx", data="order.npz", touched=0,
              proxies=[], evidence=NOTHING)
+    # The times first, and the mean over them: without their axis the batch is the first one, with it the second.
+    for name, status, reason, kept in [("mean", 0, "VERIFIED", 0), ("mean-kept", 2, "has not the batch on its first axis", 1)]:
+        save(f"order-{name}.onnx", [
+            helper.make_node("Transpose", ["x"], ["y"], "turn", perm=[1, 0, 2]),
+            helper.make_node("ReduceMean", ["y"], ["z"], "mean", axes=[0], keepdims=kept),
+            helper.make_node("MatMul", ["z", "w"], ["out"], "dense")], ["N", 2, 2], None, dict(w=[[1], [2]]))
+        case("order-" + name, status, reason, verdict="in-bouligand", model=f"order-{name}.onnx", data="order.npz", touched=0,
+             proxies=[], evidence=NOTHING)
 
 
 def lemma3():
