@@ -25,7 +25,8 @@ clarke_identities_new(const clarke_graph *g, size_t n, clarke_branch *const *pie
   ids->x = x;
   ids->known = calloc(g->n_values + 1, sizeof *ids->known);
   ids->patch = calloc(g->n_steps + 1, sizeof *ids->patch);
-  if (ids->known != NULL && ids->patch != NULL)
+  ids->weights = calloc(g->n_steps + 1, sizeof *ids->weights);
+  if (ids->known != NULL && ids->patch != NULL && ids->weights != NULL)
     return ids;
   clarke_identities_free(ids);
   return NULL;
@@ -40,8 +41,11 @@ clarke_identities_free(clarke_identities *ids)
     free(ids->known[v]);
   for (size_t i = 0; ids->patch != NULL && i < ids->g->n_steps; i++)
     free(ids->patch[i]);
+  for (size_t i = 0; ids->weights != NULL && i < ids->g->n_steps; i++)
+    free(ids->weights[i]);
   free(ids->known);
   free(ids->patch);
+  free(ids->weights);
   free(ids->start);
   free(ids->words);
   free(ids->slot);

@@ -12,6 +12,7 @@ struct clarke_identities {
   const clarke_tensor *x;
   clarke_identity **known;     /* by value, features x columns: 0 where it is not known yet */
   clarke_identity **patch;     /* by step: of a product's columns, a NORMALIZE's groups, a SOFTMAX's lines */
+  uint64_t **weights;          /* by step: of a product, place by place, what stands there in each row: NULL until it is asked */
   /* Every identity has a key, what it depends on; they are kept one after another. */
   size_t n_keys, key_capacity; /* key k is words[start[k]] .. words[start[k + 1]] */
   size_t *start;

@@ -54,11 +54,23 @@ patch_of(clarke_identities *ids, const clarke_step *s, size_t b, size_t r, size_
   return *known = clarke_key_intern(&k, constant);
 }
 
-/* Which entry of its parameter stands in place i of a row of the weights, or which number. */
-static uint64_t
-weight_at(const clarke_identities *ids, const clarke_dense *d, size_t row, size_t i)
+/* The weights of a product, place by place: which entry of its parameter, or which number, stands there in each row. NULL without
+ * memory. */
+static const uint64_t *
+weights_of(clarke_identities *ids, const clarke_step *s, size_t rows)
 {
-  return clarke_coefficient(ids->g, d->weight, d->transposed ? i * d->outer + row : row * d->inner + i);
+  const clarke_dense *d = &s->dense;
+  uint64_t **known = &ids->weights[s - ids->g->steps];
+
+  if (*known == NULL)
+    *known = calloc(rows * d->inner + 1, sizeof **known);
+  else
+    return *known;
+  ids->failed = ids->failed || *known == NULL;
+  for (size_t row = 0; *known != NULL && row < rows; row++)
+    for (size_t i = 0; i < d->inner; i++)
+      (*known)[i * rows + row] = clarke_coefficient(ids->g, d->weight, d->transposed ? i * d->outer + row : row * d->inner + i);
+  return *known;
 }
 
 /* The row of the weights that makes entry (f, j): the first of those that are alike but for places whose entry is the constant 0. Each
@@ -69,18 +81,24 @@ row_of(clarke_identities *ids, const clarke_step *s, size_t f, size_t j)
   const clarke_dense *d = &s->dense;
   const clarke_value *w = &ids->g->values[d->weight];
   const size_t b = f / d->repeat / d->outer, r = f % d->repeat, row = f / d->repeat % d->outer + (d->grouped ? b * d->outer : 0);
-  const bool apart = w->parameter != CLARKE_NONE && w->origin == NULL;
+  const size_t rows = d->outer * (d->grouped ? d->blocks : 1);
+  const uint64_t *at = w->parameter != CLARKE_NONE && w->origin == NULL ? NULL : weights_of(ids, s, rows);
+  size_t first = 0;
 
-  for (size_t first = 0; first < row && !apart; first++) {
-    size_t i = 0;
-
-    while (i < d->inner && (weight_at(ids, d, first, i) == weight_at(ids, d, row, i) ||
-                            clarke_identity_of(ids, s->in[0].value, (b * d->inner + i) * d->repeat + r, j) == CLARKE_IDENTITY_ZERO))
+  if (at == NULL)
+    return row;
+  for (size_t i = 0; i < d->inner && first < row;) {
+    if (clarke_identity_of(ids, s->in[0].value, (b * d->inner + i) * d->repeat + r, j) == CLARKE_IDENTITY_ZERO ||
+        at[i * rows + first] == at[i * rows + row]) {
       i++;
-    if (i == d->inner)
-      return first;
+      continue;
+    }
+    first++; /* and on from the first place: what was alike of one row need not be of the next */
+    while (first < row && at[i * rows + first] != at[i * rows + row])
+      first++;
+    i = 0;
   }
-  return row;
+  return first;
 }
 
 /* The key of a product's entry: its column, and which row makes it. */
