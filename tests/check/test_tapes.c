@@ -160,9 +160,9 @@ add(world *w, kind k, size_t n, size_t width, const source *x)
 }
 
 static void
-end(world *w, size_t step, size_t n, size_t *map)
+end(world *w, size_t output, size_t n, size_t *map)
 {
-  w->net.output = step;
+  w->net.output = output;
   w->net.n_outputs = n;
   w->net.map = map;
   w->net.rank = 2;
