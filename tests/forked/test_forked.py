@@ -99,8 +99,8 @@ def signals(forked, folder):
             child.send_signal(sent)
         else:
             os.kill(worker, sent)
-        child.communicate(timeout=60)
-        assert child.returncode == -sent, child.returncode
+        said = child.communicate(timeout=60)
+        assert child.returncode == -sent, (sent, child.returncode, said)
         awaited(lambda: not Path(f"/proc/{worker}").exists())
 
 
