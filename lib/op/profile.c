@@ -449,6 +449,14 @@ clarke_profile_tie(const clarke_profile *p, const clarke_op *op)
   return NULL;
 }
 
+bool
+clarke_profile_shares(const clarke_profile *p, const clarke_op *op)
+{
+  const clarke_tie_rule *rule = clarke_profile_tie(p, op);
+
+  return rule != NULL && mpq_sgn(rule->beta) != 0;
+}
+
 clarke_status
 clarke_tie_sorts(const clarke_tie_rule *rule, const clarke_profile *p, const clarke_op *op, clarke_error *err)
 {

@@ -78,6 +78,8 @@ const clarke_proxy *clarke_profile_find(const clarke_profile *p, const clarke_op
 /* The number that takes the gradient's place there; NULL: none does. */
 const clarke_proxy *clarke_profile_injected(const clarke_profile *p, const clarke_op *op, size_t kink);
 const clarke_tie_rule *clarke_profile_tie(const clarke_profile *p, const clarke_op *op);
+/* Do equal entries of the operator's windows share the derivative? Then no winner alone tells where it goes. */
+bool clarke_profile_shares(const clarke_profile *p, const clarke_op *op);
 
 /* An error, unless the rule (NULL: none) makes a derivative of a sort of an operator that is made of many comparisons. */
 clarke_status clarke_tie_sorts(const clarke_tie_rule *rule, const clarke_profile *p, const clarke_op *op, clarke_error *err);

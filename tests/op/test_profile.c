@@ -93,6 +93,8 @@ tie_is(const clarke_profile *p, const char *op, const char *expected)
   const clarke_tie_rule *r = clarke_profile_tie(p, clarke_operator_find(op));
   char text[128];
 
+  ck_assert_int_eq(clarke_profile_shares(p, clarke_operator_find(op)),
+                   expected != NULL && (strcmp(expected, "mean") == 0 || strncmp(expected, "hybrid", 6) == 0));
   if (expected == NULL) {
     ck_assert_ptr_null(r);
     return;

@@ -458,15 +458,6 @@ same_function(const clarke_roundback *p, size_t value, size_t best, size_t other
          && clarke_matrix_compare_entries(&p->r->f->value[value], best, other, e % p->n) == 0;
 }
 
-/* Do equal entries of the windows share the derivative? */
-static bool
-shares(const clarke_roundback *p)
-{
-  const clarke_tie_rule *rule = clarke_profile_tie(p->r->profile, p->s->op);
-
-  return rule != NULL && mpq_sgn(rule->beta) != 0;
-}
-
 /* Are two recorded entries of a window equal? */
 static bool
 ties(const clarke_roundback *p, size_t f, size_t winner, size_t e)
@@ -508,7 +499,7 @@ back_losers(const clarke_roundback *p, clarke_rounding_sum *to, size_t e, size_t
   const clarke_operand *o = &p->s->in[0];
   const bool known = p->r->recorded != NULL && p->r->recorded[o->value] != NULL;
   const size_t winner = known ? clarke_roundoff_winner(p->r, p->s, e) : CLARKE_NONE;
-  const bool divides = known && shares(p);
+  const bool divides = known && clarke_profile_shares(p->r->profile, p->s->op);
   bool open = false, turned = false;
 
   if (divides && same_ties(p, e, winner))
@@ -517,7 +508,9 @@ back_losers(const clarke_roundback *p, clarke_rounding_sum *to, size_t e, size_t
   for (size_t i = 0; i < p->s->width; i++) {
     const size_t f = o->map[e / p->n * p->s->width + i];
 
-    if (f == CLARKE_NONE || f == best || (known ? f != winner && !(divides && ties(p, f, winner, e)) : !clarke_roundoff_may_win(p->r, o->value, best, f, e % p->n)))
+    if (f == CLARKE_NONE || f == best)
+      continue;
+    if (known ? f != winner && !(divides && ties(p, f, winner, e)) : !clarke_roundoff_may_win(p->r, o->value, best, f, e % p->n))
       continue;
     add(to, f * p->n + e % p->n, p->size[e] + p->error[e], p->size[e] + p->error[e]);
     open = true;

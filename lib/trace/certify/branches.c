@@ -144,13 +144,10 @@ exact_winner(const work *w, size_t step, size_t e)
   return t != NULL ? t->option[0] : CLARKE_NONE;
 }
 
-/* Do equal entries of the step's windows share the derivative? Then no winner alone tells it. */
 static bool
 shares(const work *w, size_t step)
 {
-  const clarke_tie_rule *rule = clarke_profile_tie(w->c->profile, w->c->g->steps[step].op);
-
-  return rule != NULL && mpq_sgn(rule->beta) != 0;
+  return clarke_profile_shares(w->c->profile, w->c->g->steps[step].op);
 }
 
 /* The samples of all windows whose winners may differ, or where equal entries share; of coupled ones all. */

@@ -10,10 +10,9 @@
 static bool
 divides(const clarke_forward *f, size_t step, size_t e, const clarke_profile *profile)
 {
-  const clarke_tie_rule *rule = clarke_profile_tie(profile, f->g->steps[step].op);
   size_t place[CLARKE_MAX_WIDTH];
 
-  return f->g->steps[step].kind == CLARKE_MAX && rule != NULL && mpq_sgn(rule->beta) != 0
+  return f->g->steps[step].kind == CLARKE_MAX && clarke_profile_shares(profile, f->g->steps[step].op)
          && clarke_window_tied(place, f, step, e / f->n, e % f->n) > 1;
 }
 

@@ -279,11 +279,11 @@ make_exact(clarke_sieve *s, const exact_step *e, clarke_error *err)
 static bool
 divides(const clarke_sieve *s, const exact_step *e)
 {
-  const clarke_tie_rule *rule = clarke_profile_tie(s->c->profile, e->step->op);
+  const bool shares = clarke_profile_shares(s->c->profile, e->step->op);
   const size_t *map = e->step->in[0].map, width = e->step->width, windows = s->g->values[e->step->out].count;
   bool any = false;
 
-  for (size_t k = 0; k < windows * width && rule != NULL && mpq_sgn(rule->beta) != 0 && !any; k++) {
+  for (size_t k = 0; k < windows * width && shares && !any; k++) {
     const size_t from = map != NULL ? map[k] : k;
     const uint32_t *winner = e->winner + k / width * e->n;
 
