@@ -402,7 +402,7 @@ START_TEST(lines_are_counted)
     some += mpz_cmp_ui(met, 2) > 0;
   }
   printf("grid: %zu of %zu lines have numbers on them\n", some, draw_count(60));
-  ck_assert(draw_one_in() > 1 || some > 8); /* of few there may be none */
+  ck_assert_uint_gt(some, draw_count(8));
   mpq_clears(from, to, line[0], line[1], NULL);
   mpz_clears(under, on, visited, met, NULL);
 }
