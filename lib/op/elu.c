@@ -1,6 +1,6 @@
 /* Elu: x above 0, alpha (exp(x) - 1) below; a kink at 0 unless alpha is 1. Selu: gamma times that. Celu: alpha (exp(x / alpha) - 1)
- * below 0, without a kink: Elu(x) is Celu of x, or alpha x below 0. Selu's gamma is in both pieces' slopes, so that they are Selu's own. Programs have an instruction for Elu, whose left piece is no
- * polynomial. */
+ * below 0, without a kink: Elu(x) is Celu of x, or alpha x below 0. Selu's gamma is in both pieces' slopes, so that they are
+ * Selu's own. Programs have an instruction for Elu, whose left piece is no polynomial. */
 #include "op/lower.h"
 #include "op/pieces.h"
 #include "op/sigmoid.h"

@@ -221,8 +221,8 @@ read_cropping(clarke_window *w, const clarke_lowering *low, clarke_error *err)
   return status;
 }
 
-/* The batch is the first axis, perhaps merged with others; or a spatial one, along which windows have one entry each and stand everywhere: then each sample
- * has windows of its own. */
+/* The batch is the first axis, perhaps merged with others; or a spatial one, along which windows have one entry each and stand
+ * everywhere: then each sample has windows of its own. */
 static clarke_status
 check_batch(const clarke_window *w, const clarke_lowering *low, clarke_error *err)
 {

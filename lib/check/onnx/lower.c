@@ -35,7 +35,8 @@ operators_with_kinks(const operator_set *of, size_t *n)
   return all;
 }
 
-static const char *const own_operators[] = {"Clamp", "Huber", "Lift", "Sorted"};
+static const char *const own_operators[] = {"Clamp",         "Huber",     "Lift",          "SharedMax",
+                                            "SharedMaximum", "SharedMin", "SharedMinimum", "Sorted"};
 
 static unsigned
 traits_of(const operator_set *of, lowering lower)
@@ -51,7 +52,7 @@ traits_of(const operator_set *of, lowering lower)
 static void
 check_domain(const builder *b, unsigned traits)
 {
-  bool own = strncmp(b->node->op, "Shared", 6) == 0;
+  bool own = false;
   for (size_t i = 0; i < sizeof own_operators / sizeof *own_operators; i++)
     own = own || strcmp(b->node->op, own_operators[i]) == 0;
   need(b->node->own == own && b->node->training == ((traits & OF_TRAINING) != 0)
